@@ -65,7 +65,9 @@ class FilledChats:
         self.database = Database("", str(root))
         self.chats = SqlChats(self.database)
         length = messages // sessions
-        replies = [Message("user" if at % 2 else "assistant", TEXT) for at in range(length - 1)]
+        replies = [
+            Message(role="user" if at % 2 else "assistant", text=TEXT) for at in range(length - 1)
+        ]
         for number in range(sessions):
             turn = self._begin_turn(f"question {number}")
             assert turn.lease is not None
@@ -76,11 +78,19 @@ class FilledChats:
         self.lease = turn.lease
 
     def _begin_turn(self, text: str, session: str = "") -> Any:  # noqa: ANN401 - a turn that has begun
-        return self.chats.turns.begin(Opening(session, 1, 1, "chat", Message("user", text)))
+        return self.chats.turns.begin(
+            Opening(
+                session=session,
+                owner=1,
+                agent=1,
+                mode="chat",
+                message=Message(role="user", text=text),
+            )
+        )
 
     def append(self) -> None:
         """Store one message, durably."""
-        self.chats.turns.append(self.lease, (Message("assistant", TEXT),))
+        self.chats.turns.append(self.lease, (Message(role="assistant", text=TEXT),))
 
     def read_last(self) -> int:
         """Read the last messages."""

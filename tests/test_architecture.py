@@ -412,6 +412,10 @@ FOREIGN_OBJECTS: dict[str, str] = {
 EMPTY_NAMES = {"base", "common", "core", "helpers", "misc", "utils"}
 EMPTY_ENDINGS = ("Factory", "Helper", "Impl", "Manager", "Service", "Util", "Utils")
 
+MOST_POSITIONAL = 6
+# Calls that take a list of things of one kind: columns of a table, modules with operations.
+LISTING_CALLS = {"Table", "add_declared", "create_table"}
+
 WRITING_FLAGS = {"O_APPEND", "O_CREAT", "O_RDWR", "O_TRUNC", "O_WRONLY"}
 WRITING_METHODS = {"touch", "write_bytes", "write_text"}
 WRITING_CALLS = {
@@ -720,6 +724,12 @@ def nothing_is_left_for_later(module: Module) -> Iterator[Fault]:
             yield line, "a note for later: do it now, or write it down outside the code"
 
 
+def arguments_cannot_be_mixed_up(module: Module) -> Iterator[Fault]:
+    for call, _owner, name in calls(module):
+        if len(call.args) > MOST_POSITIONAL and name not in LISTING_CALLS:
+            yield call.lineno, f"{name}: {len(call.args)} positional arguments; pass them by name"
+
+
 RULES: tuple[Rule, ...] = (
     imports_run_one_way,
     the_core_is_plain,
@@ -738,6 +748,7 @@ RULES: tuple[Rule, ...] = (
     operations_hold_nothing_else,
     modules_say_their_role,
     nothing_is_left_for_later,
+    arguments_cannot_be_mixed_up,
 )
 
 
@@ -837,6 +848,8 @@ BROKEN: tuple[tuple[Rule, str, str], ...] = (
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.config['chat']"),
     (modules_say_their_role, "memory/pages.py", "x = 1"),
     (nothing_is_left_for_later, "memory/pages.py", "x = 1  # TO" + "DO later"),
+    (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, g)"),
+    (arguments_cannot_be_mixed_up, "memory/pages.py", "pages.save(a, b, c, d, e, f, *rest)"),
 )
 
 FINE: tuple[tuple[Rule, str, str], ...] = (
@@ -869,6 +882,8 @@ FINE: tuple[tuple[Rule, str, str], ...] = (
     (abilities_are_declared, "memory/pages.py", "getattr(value, name)"),
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.configuration.chat"),
     (modules_say_their_role, "memory/pages.py", '"""Pages."""'),
+    (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, hash=g)"),
+    (arguments_cannot_be_mixed_up, "stores/t.py", "sa.Table('t', m, a, b, c, d, e)"),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from looseleaf.values import FrozenDict, as_dict, replace, value
+from looseleaf.values import FrozenDict, as_dict, field_names, replace, value
 
 
 @value
@@ -43,6 +43,19 @@ class Nothing:
     """No fields at all."""
 
 
+@value(kw_only=True)
+class Journey:
+    """More fields than can be told apart by their places."""
+
+    start: str
+    end: str
+    by: str = "rail"
+    day: int = 0
+    hour: int = 0
+    seats: int = 1
+    price: int = 0
+
+
 MANY = 40  # more than it takes for `__init__` to be compiled
 
 
@@ -72,6 +85,33 @@ def test_wrong_arguments_are_refused_before_and_after_compiling(made_before: int
         with pytest.raises(TypeError):
             Fresh(*arguments, **named)
     assert Fresh(1) == Fresh(x=1, y=0)
+
+
+def test_a_value_with_more_than_six_fields_takes_them_by_name() -> None:
+    """Before and after compiling; the decorator refuses such a class without `kw_only`."""
+    wrong: Any = Journey
+    for _ in range(MANY):
+        with pytest.raises(TypeError):
+            wrong("Bern", "Rome")
+        with pytest.raises(TypeError):
+            wrong("Bern", end="Rome")
+        assert Journey(end="Rome", start="Bern").start == "Bern"
+    fields = dict.fromkeys(("a", "b", "c", "d", "e", "f"), "int")
+    assert value(type("Row", (), {"__annotations__": fields}))
+    with pytest.raises(TypeError, match=r"Row has 7 fields: use @value\(kw_only=True\)"):
+        value(type("Row", (), {"__annotations__": {**fields, "g": "int"}}))
+
+
+def test_a_value_that_takes_names_only_is_a_value_like_others() -> None:
+    """It is compared, copied, pickled and shown by its fields."""
+    journey = Journey(start="Bern", end="Rome")
+    assert field_names(Journey) == tuple(as_dict(journey))
+    assert replace(journey, end="Oslo") == Journey(start="Bern", end="Oslo")
+    assert pickle.loads(pickle.dumps(journey)) == journey
+    assert repr(journey).startswith("Journey(start='Bern', end='Rome', by='rail'")
+    match journey:
+        case Journey(start=start, by="rail"):
+            assert start == "Bern"
 
 
 def test_values_cannot_be_changed() -> None:

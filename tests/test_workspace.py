@@ -25,7 +25,7 @@ def use(workspace: Workspace) -> object:
     shelf = workspace.agents.resolve("ada").shelf
     workspace.store._cache.pages.clear()
     assert isinstance(workspace.pages.read(shelf.page("MEMORY.md")), Found)
-    search(workspace.store, shelf, Query("memory"), index=workspace.index())
+    search(workspace.store, shelf, Query(text="memory"), index=workspace.index())
     assert workspace.accounts().users.list()
     assert chats_of(workspace).sessions is not None
     assert workspace.authentication() is workspace.authentication()

@@ -8,7 +8,7 @@ import sys
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.plain_toml import parse_plain_lines
 from looseleaf.setting_tables import Provider, WordPressSite, add_keys, add_passwords, read_tables
-from looseleaf.values import value
+from looseleaf.values import field_names, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to work with
 DATABASE_URL = "LOOSELEAF_DATABASE_URL"
 
 
-@value
+@value(kw_only=True)
 class Settings:
     """All settings of a workspace, with their defaults."""
 
@@ -222,7 +222,7 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
 def check_runtime(name: str, setting: object) -> object:
     """Return a setting that can be changed while running, or raise `InvalidSetting`."""
     if name not in RUNTIME:
-        is_setting = name in Settings.__match_args__ and name != "root"
+        is_setting = name in field_names(Settings) and name != "root"
         reason = "there is no such setting"
         if is_setting:
             reason = f"it is set in {FILE} and applies after a restart of the server"
@@ -256,7 +256,7 @@ def _check_fields(fields: dict[str, object]) -> dict[str, object]:
 def _check_plain_fields(fields: dict[str, object]) -> dict[str, object]:
     defaults = Settings(root="")
     for name, setting in fields.items():
-        if name == "root" or name not in Settings.__match_args__:
+        if name == "root" or name not in field_names(Settings):
             raise InvalidSetting(name, f"{FILE} has no such setting")
         default = getattr(defaults, name)
         if isinstance(default, tuple) and isinstance(setting, list):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeVar, dataclass_transform
+    from collections.abc import Callable
+    from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
     T = TypeVar("T")
     _AnyDict = dict[Any, Any]
@@ -19,19 +20,37 @@ else:
         """Stand in for typing's marker, which only a type checker reads."""
         return lambda decorator: decorator
 
+    def overload(_function: object) -> None:
+        """Stand in for typing's marker, which only a type checker reads."""
+
 
 _OFTEN = 16
+_MOST_POSITIONAL = 6
 
 
+@overload
+def value(cls: type[T]) -> type[T]: ...
+@overload
+def value(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...  # noqa: F811 - an overload
 @dataclass_transform(frozen_default=True)
-def value(cls: type[T]) -> type[T]:
+def value(cls: Any = None, *, kw_only: bool = False) -> Any:  # noqa: ANN401, F811 - see above
     """Turn a class of annotated fields into an immutable value with slots, `==`, hash and repr.
 
-    Where the class has a static method `normal`, the fields pass through it on their way in. A
-    default that can be changed is refused, since all instances would share it. A value has the
-    fields of its own body: a field of a base class is declared again, and a value is no base class.
+    A class with more than six fields is decorated with `@value(kw_only=True)`, so that no call can
+    mix up two of them. If the class has a static method `normal`, the fields pass through it by
+    name on their way in. A default that can be changed is refused, since all instances would share
+    it. A value has the fields of its own body: a field of a base class is declared again, and a
+    value is no base class.
     """
+    if cls is None:
+        return lambda decorated: _build(decorated, kw_only=kw_only)
+    return _build(cls, kw_only=kw_only)
+
+
+def _build(cls: type, *, kw_only: bool) -> type:
     fields = tuple(cls.__dict__.get("__annotations__", ()))
+    if len(fields) > _MOST_POSITIONAL and not kw_only:
+        raise TypeError(f"{cls.__name__} has {len(fields)} fields: use @value(kw_only=True)")
     if cls.__bases__ != (object,):
         _require_own_fields(cls, fields)
     defaults = {name: cls.__dict__[name] for name in fields if name in cls.__dict__}
@@ -41,9 +60,9 @@ def value(cls: type[T]) -> type[T]:
         for name, attribute in cls.__dict__.items()
         if name not in defaults and name not in ("__dict__", "__weakref__")
     }
-    namespace.update(_SHARED, __slots__=fields, __match_args__=fields)
+    namespace.update(_SHARED, __slots__=fields, __match_args__=() if kw_only else fields)
     namespace.update(_defaults=defaults, _normal="normal" in namespace, _count=0)
-    new_class: type[T] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
+    new_class: type = type(cls)(cls.__name__, cls.__bases__, namespace)
     new_class.__qualname__ = cls.__qualname__
     return new_class
 
@@ -68,21 +87,20 @@ def _require_immutable(name: str, defaults: dict[str, object]) -> None:
             raise TypeError(f"{name}.{field} has a mutable default ({kind}): {advice}") from None
 
 
+def field_names(cls: type) -> tuple[str, ...]:
+    """Return the names of a value's fields, in the order of their declaration."""
+    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
+    return names
+
+
 def replace(instance: T, **changes: object) -> T:
-    """Give a copy of a value with some fields replaced."""
-    cls: Any = type(instance)
-    fields = [
-        changes.pop(name) if name in changes else getattr(instance, name)
-        for name in cls.__match_args__
-    ]
-    copy: T = cls(*fields, **changes)  # refuses a name that is no field
-    return copy
+    """Return a copy of a value with some fields replaced."""
+    return type(instance)(**{**as_dict(instance), **changes})  # refuses a name that is no field
 
 
 def as_dict(instance: object) -> dict[str, object]:
-    """Give the fields of a value by name, in the order they are declared."""
-    fields: tuple[str, ...] = type(instance).__match_args__  # type: ignore[attr-defined]
-    return {name: getattr(instance, name) for name in fields}
+    """Return the fields of a value by name, in the order of their declaration."""
+    return {name: getattr(instance, name) for name in field_names(type(instance))}
 
 
 def _init(self: object, *positional: object, **keywords: object) -> None:
@@ -97,39 +115,39 @@ def _init(self: object, *positional: object, **keywords: object) -> None:
         cls.__init__ = _compile_init(cls)
         cls.__init__(self, *positional, **keywords)
         return
-    fields = cls.__match_args__
-    if len(positional) > len(fields) or not keywords.keys() <= set(fields[len(positional) :]):
-        raise TypeError(f"{cls.__name__} takes {', '.join(fields)}: given {positional}, {keywords}")
+    fields, positions = cls.__slots__, cls.__match_args__
+    if len(positional) > len(positions) or not keywords.keys() <= set(fields[len(positional) :]):
+        names = f"{', '.join(fields)}{'' if positions else ' by name'}"
+        raise TypeError(f"{cls.__name__} takes {names}: given {positional}, {keywords}")
     state = {**cls._defaults, **dict(zip(fields, positional, strict=False)), **keywords}
     if len(state) < len(fields):
         missing = [name for name in fields if name not in state]
         raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
-    arguments = tuple([state[name] for name in fields])
-    for name, field in zip(
-        fields, cls.normal(*arguments) if cls._normal else arguments, strict=True
-    ):
-        object.__setattr__(self, name, field)
+    if cls._normal:
+        arguments = {name: state[name] for name in fields}
+        state = dict(zip(fields, cls.normal(**arguments), strict=True))
+    for name in fields:
+        object.__setattr__(self, name, state[name])
 
 
 def _compile_init(cls: Any) -> object:  # noqa: ANN401 - any class made by `value`
-    fields, defaults = cls.__match_args__, cls._defaults
-    parameters = ", ".join(f"{f}=_defaults[{f!r}]" if f in defaults else f for f in fields)
+    """Compile an `__init__` that sets each field by its slot, faster than `object.__setattr__`."""
+    fields, defaults = cls.__slots__, cls._defaults
+    parameters = [f"{f}=_defaults[{f!r}]" if f in defaults else f for f in fields]
+    if fields and not cls.__match_args__:
+        parameters.insert(0, "*")
     names = "".join(f"{f}, " for f in fields)
-    through = f"{names} = _normal({names})" if cls._normal else "pass"
-    assignments = "\n    ".join(f"_set(self, {f!r}, {f})" for f in fields) or "pass"
-    source = f"def __init__(self, {parameters}):\n    {through}\n    {assignments}\n"
-    scope: dict[str, object] = {
-        "_defaults": defaults,
-        "_normal": getattr(cls, "normal", None),
-        "_set": object.__setattr__,
-    }
+    through = f"{names} = _normal({', '.join(f'{f}={f}' for f in fields)})" if cls._normal else ""
+    assignments = "".join(f"    _set_{f}(self, {f})\n" for f in fields)
+    source = f"def __init__(self, {', '.join(parameters)}):\n    {through or 'pass'}\n{assignments}"
+    scope: dict[str, object] = {f"_set_{f}": cls.__dict__[f].__set__ for f in fields}
+    scope.update(_defaults=defaults, _normal=getattr(cls, "normal", None))
     exec(compile(source, "<value>", "exec"), scope)  # noqa: S102 - our own source, as in dataclasses
     return scope["__init__"]
 
 
 def _state_of(self: object) -> tuple[object, ...]:
-    fields: tuple[str, ...] = type(self).__match_args__  # type: ignore[attr-defined]
-    return tuple([getattr(self, name) for name in fields])
+    return tuple([getattr(self, name) for name in field_names(type(self))])
 
 
 def _represent(self: object) -> str:
@@ -147,8 +165,12 @@ def _hash(self: object) -> int:
     return hash(_state_of(self))
 
 
-def _reduce(self: object) -> tuple[type, tuple[object, ...]]:
-    return type(self), _state_of(self)
+def _reduce(self: object) -> tuple[object, tuple[object, ...]]:
+    return _restore, (type(self), as_dict(self))
+
+
+def _restore(cls: type[T], fields: dict[str, object]) -> T:
+    return cls(**fields)
 
 
 def _refuse_subclass(cls: type, **_options: object) -> None:

@@ -84,7 +84,9 @@ class Workspace:
         self._closers: list[Callable[[], None]] = []
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
-        self.context = Context(self, settings, self.pages, actor=settings.actor, surface=surface)
+        self.context = Context(
+            parts=self, settings=settings, pages=self.pages, actor=settings.actor, surface=surface
+        )
         self.agents.recover()
         self.store.recover()
         if os.path.lexists(f"{self.root}/.looseleaf/bundles/journal.json"):

@@ -18,7 +18,7 @@ from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from looseleaf.values import replace
 from tests.conftest import Clock
 
-DONE = Event("test")
+DONE = Event(action="test")
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def door(accounts: SqlAccounts, agents: DiskAgents, clock: Clock) -> Authenticat
 
 def shown(door: Authentication, **fields: object) -> str:
     """Make a token as told; give its text."""
-    return door.issue(replace(Credential("", "token", 1, ""), **fields), DONE).text
+    return door.issue(
+        replace(Credential(id="", kind="token", user_id=1, secret=""), **fields), DONE
+    ).text
 
 
 def refused(ask: Callable[..., Principal], *arguments: str) -> bool:
@@ -104,7 +106,7 @@ def test_a_disabled_user_is_refused_with_all_they_have(
     door: Authentication, accounts: SqlAccounts
 ) -> None:
     """And let in again when they are active."""
-    eve = accounts.users.add(User(0, "eve"), DONE)
+    eve = accounts.users.add(User(id=0, login="eve"), DONE)
     text = shown(door, user_id=eve.id)
     door.bearer(text)
     accounts.users.change(replace(eve, status="disabled"), DONE)
@@ -115,7 +117,7 @@ def test_a_disabled_user_is_refused_with_all_they_have(
 
 def test_a_change_of_rights_holds_at_once(door: Authentication, accounts: SqlAccounts) -> None:
     """For what is remembered, too."""
-    eve = accounts.users.add(User(0, "eve"), DONE)
+    eve = accounts.users.add(User(id=0, login="eve"), DONE)
     text = shown(door, user_id=eve.id)
     assert door.bearer(text).grants == {}
     accounts.grants.put(Grant(eve.id, 1, "viewer"), DONE)
@@ -157,7 +159,7 @@ def test_the_use_of_a_token_is_noted_by_the_hour(
 
 def test_an_application_password_opens_by_login(door: Authentication) -> None:
     """With its gaps or without, and with no other login."""
-    made = door.issue(Credential("", "application", 1, ""), DONE)
+    made = door.issue(Credential(id="", kind="application", user_id=1, secret=""), DONE)
     principal = door.basic("admin", made.text)
     assert (principal.kind, principal.name) == ("application password", "admin")
     assert door.basic("Admin", made.text.replace(" ", "")).user_id == 1
@@ -171,8 +173,8 @@ def test_an_ended_application_password_is_refused(
     door: Authentication, accounts: SqlAccounts, clock: Clock
 ) -> None:
     """By itself or with the others."""
-    made = door.issue(Credential("", "application", 1, ""), DONE)
-    other = door.issue(Credential("", "application", 1, ""), DONE)
+    made = door.issue(Credential(id="", kind="application", user_id=1, secret=""), DONE)
+    other = door.issue(Credential(id="", kind="application", user_id=1, secret=""), DONE)
     accounts.credentials.end(made.credential.id, clock(), DONE)
     assert refused(door.basic, "admin", made.text)
     assert door.basic("admin", other.text).user_id == 1
@@ -182,7 +184,7 @@ def test_a_person_signs_in_and_out(
     door: Authentication, accounts: SqlAccounts, clock: Clock
 ) -> None:
     """By the password they chose; the session ends by itself, too."""
-    eve = User(0, "eve", password=hash_password("correct horse battery"))
+    eve = User(id=0, login="eve", password=hash_password("correct horse battery"))
     accounts.users.add(eve, DONE)
     session = door.sign_in("Eve", "correct horse battery", DONE)
     assert door.session(session.text).kind == "session"

@@ -55,7 +55,9 @@ files = st.sampled_from([None, *registry.files()])
 def person(*capabilities: str, role: str = "") -> Principal:
     """Give someone who has signed in, with a role on the agent GRANTED."""
     grants = {GRANTED: role} if role else {}
-    return Principal("session", ME, capabilities=frozenset(capabilities), grants=grants)
+    return Principal(
+        kind="session", user_id=ME, capabilities=frozenset(capabilities), grants=grants
+    )
 
 
 def may(

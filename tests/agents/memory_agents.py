@@ -59,7 +59,15 @@ class MemoryAgents:
         self._last_id = max(self._last_id, highest_id()) + 1
         title = check_name(slug, name or slug.replace("-", " ").replace("_", " ").title())
         day, checked = format_time(self.clock()), check_config(slug, config or {})
-        record = AgentRecord(self._last_id, slug, title, owner, "active", day, checked)
+        record = AgentRecord(
+            id=self._last_id,
+            slug=slug,
+            name=title,
+            owner=owner,
+            status="active",
+            created=day,
+            config=checked,
+        )
         self._agents[record.id] = record
         try:
             start(record)

@@ -40,7 +40,15 @@ def test_the_small_reader_agrees_with_the_parser(record: AgentRecord) -> None:
 
 def test_the_usual_record_needs_no_parser() -> None:
     """A record without a configuration is read by the small reader."""
-    record = AgentRecord(7, "ada", "Ada", 1, "active", "2026-01-01T00:00:00Z", {})
+    record = AgentRecord(
+        id=7,
+        slug="ada",
+        name="Ada",
+        owner=1,
+        status="active",
+        created="2026-01-01T00:00:00Z",
+        config={},
+    )
     text = format_record(record).decode()
     assert records._parse_plain_fields(text) == json.loads(text)
     assert records._parse_plain_fields(json.dumps(json.loads(text))) is None

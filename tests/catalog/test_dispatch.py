@@ -28,7 +28,9 @@ ME = 2
 def mine(workspace: Workspace) -> Context:
     """Act as a user who owns the agent bob; ada belongs to someone else."""
     workspace.agents.create("bob", owner=ME)
-    return workspace.acting(principal=Principal("session", ME, "eve"), surface="test")
+    return workspace.acting(
+        principal=Principal(kind="session", user_id=ME, name="eve"), surface="test"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -156,7 +158,7 @@ def test_listings_show_what_one_may_read(mine: Context) -> None:
 def test_a_token_s_agent_is_meant_when_none_is_named(workspace: Workspace) -> None:
     """However many there are."""
     workspace.agents.create("bob", owner=1)
-    token = Principal("token", 1, "ada", agent_id=1, role="operator")
+    token = Principal(kind="token", user_id=1, name="ada", agent_id=1, role="operator")
     context = workspace.acting(principal=token)
     assert invoke(context, "looseleaf/show-agent")["slug"] == "ada"
     with pytest.raises(AgentMissing):
@@ -165,7 +167,7 @@ def test_a_token_s_agent_is_meant_when_none_is_named(workspace: Workspace) -> No
 
 def test_the_default_agent_of_another_is_not_the_default(workspace: Workspace) -> None:
     """Who has no agent is told so."""
-    stranger = workspace.acting(principal=Principal("session", 9, "zoe"))
+    stranger = workspace.acting(principal=Principal(kind="session", user_id=9, name="zoe"))
     with pytest.raises(AgentMissing, match="none yet"):
         invoke(stranger, "datamachine/get-agent-memory")
 

@@ -31,8 +31,12 @@ SAMPLES: dict[str, object] = {
     "words": SECRET,
 }
 PLACES: tuple[dict[str, object], ...] = ({}, {"layer": "user"}, {"layer": "shared"})
-TOKEN = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
-STRONGEST = Principal("token", 1, "ada", frozenset(CAPABILITIES), agent_id=1)
+TOKEN = Principal(
+    kind="token", user_id=1, name="ada", agent_id=1, role="operator", ceiling=frozenset(("chat",))
+)
+STRONGEST = Principal(
+    kind="token", user_id=1, name="ada", capabilities=frozenset(CAPABILITIES), agent_id=1
+)
 READS = sorted(name for name, one in CATALOG.items() if one.read_only)
 
 
@@ -141,7 +145,7 @@ def test_a_denied_page_cannot_be_changed_either(workspace: Workspace) -> None:
 def test_the_policy_binds_a_conversation_and_not_the_person(workspace: Workspace) -> None:
     """A person reads with their own rights, and the model that talks for the agent does not."""
     bind(workspace, "access")
-    person = Principal("session", 1, "admin")
+    person = Principal(kind="session", user_id=1, name="admin")
     given = {"file": "private.md"}
     own = workspace.acting(principal=person, surface="test")
     assert SECRET in str(invoke(own, "datamachine/get-agent-memory", given))

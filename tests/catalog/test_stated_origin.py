@@ -27,11 +27,13 @@ def test_the_principal_decides_the_kind_of_actor(
     workspace: Workspace, kind: str, actor_kind: str
 ) -> None:
     """A model with a person's own credential is an agent, too."""
-    principal = Principal(kind, 1, "x", **OWNER)  # type: ignore[arg-type]
+    principal = Principal(kind=kind, user_id=1, name="x", **OWNER)  # type: ignore[arg-type]
     context = workspace.acting(principal=principal)
     assert context.provenance().actor_kind == actor_kind
     assert context.provenance().origin == ("agent" if actor_kind == "agent" else "user")
-    model = Principal(kind if kind != "local" else "session", 1, "x", is_model=True)
+    model = Principal(
+        kind=kind if kind != "local" else "session", user_id=1, name="x", is_model=True
+    )
     assert model.actor_kind == "agent"
 
 
@@ -39,7 +41,7 @@ def test_the_principal_decides_the_kind_of_actor(
 @pytest.mark.parametrize("kind", ["session", "token"])
 def test_an_actor_states_what_it_may(workspace: Workspace, kind: str, origin: Any) -> None:  # noqa: ANN401
     """Everything else is one clear error."""
-    context = workspace.acting(principal=Principal(kind, 1, "x"))
+    context = workspace.acting(principal=Principal(kind=kind, user_id=1, name="x"))
     allowed = {"user", "agent", "tool"} | ({"import"} if kind == "session" else set())
     if origin in allowed:
         assert with_origin(context, origin).change("write").provenance.origin == origin
@@ -80,7 +82,13 @@ def test_tools_that_write_declare_it(workspace: Workspace) -> None:
 
 def test_a_tool_writes_what_the_model_states(workspace: Workspace) -> None:
     """And refuses the rest before anything is written."""
-    principal = Principal("agent", 1, "model", frozenset(("manage_options",)), agent_id=1)
+    principal = Principal(
+        kind="agent",
+        user_id=1,
+        name="model",
+        capabilities=frozenset(("manage_options",)),
+        agent_id=1,
+    )
     context = workspace.acting(principal=principal, surface="mcp")
     tool = pick_tool(list_operation_tools(context), "append_agent_memory")
     given = {"section": "Facts", "content": "- tea"}

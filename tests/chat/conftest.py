@@ -47,7 +47,9 @@ class Script:
                 yield Delta(str(part))
             if should_stop():
                 return
-        yield Answer(Message("assistant", text, tuple(calls)), Usage(1, 10, 2), self.name)
+        yield Answer(
+            Message(role="assistant", text=text, calls=tuple(calls)), Usage(1, 10, 2), self.name
+        )
 
 
 @pytest.fixture
@@ -69,8 +71,17 @@ def build_opening(
     text: str | None = "Hello", session: str = "", request: str = "", title: str = ""
 ) -> Opening:
     """Build the opening of a turn: a message to agent 1."""
-    message = None if text is None else Message("user", text)
-    return Opening(session, ME, 1, "chat", message, title or (text or ""), request, "script")
+    message = None if text is None else Message(role="user", text=text)
+    return Opening(
+        session=session,
+        owner=ME,
+        agent=1,
+        mode="chat",
+        message=message,
+        title=title or (text or ""),
+        request=request,
+        model="script",
+    )
 
 
 def lease_of(turn: BegunTurn) -> Lease:

@@ -44,7 +44,9 @@ def take_turn(url: str, root: str, statements: int, out: int) -> None:
     kill_after(statements)
     turn = chats.turns.begin(build_opening(f"message {statements}"))
     script = Script(("Let me see.", *CALLS), ("All", " done."))
-    setup = TurnSetup(script, lambda: (), (), lambda call: Result(call.arguments), 9)
+    setup = TurnSetup(
+        model=script, system=lambda: (), offers=(), run=lambda call: Result(call.arguments), limit=9
+    )
     for event in TurnRunner(chats, turn, lease_of(turn), setup).run():
         os.write(out, json.dumps(build_event_document(event)).encode() + b"\n")
     database.close()

@@ -38,7 +38,7 @@ def main(root: str, syncing: str) -> None:
         turn = chats.turns.begin(build_opening(f"question {number}", session))
         session = turn.session.id
         os.write(1, f"{session} question {number}\n".encode())
-        answer = Message("assistant", f"answer {number}")
+        answer = Message(role="assistant", text=f"answer {number}")
         chats.turns.end(lease_of(turn), (answer,), TurnOutcome("completed", Usage()))
         os.write(1, f"{session} answer {number}\n".encode())
 

@@ -63,7 +63,9 @@ def goes_on(chats: SqlChats, session: str) -> None:
     """Say something more; every call the model is shown has its result."""
     begun = chats.turns.begin(build_opening("And now?", session))
     script = Script("It goes on.")
-    setup = TurnSetup(script, lambda: (), (), lambda _call: Result(""), 9)
+    setup = TurnSetup(
+        model=script, system=lambda: (), offers=(), run=lambda _call: Result(""), limit=9
+    )
     *_, end = TurnRunner(chats, begun, lease_of(begun), setup).run()
     assert getattr(end, "status", "") == "completed"
     asked = script.questions[0].messages

@@ -15,6 +15,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
 from looseleaf.stores.database.database import Database
+from looseleaf.values import replace
 from tests.chat.conftest import ME, build_opening, lease_of
 from tests.conftest import Clock
 
@@ -26,7 +27,7 @@ DONE = TurnOutcome(
 def said(chats: SqlChats, text: str = "Hello", answer: str = "Hi.", session: str = "") -> str:
     """Say something and be answered."""
     begun = chats.turns.begin(build_opening(text, session))
-    chats.turns.end(lease_of(begun), (Message("assistant", answer),), DONE)
+    chats.turns.end(lease_of(begun), (Message(role="assistant", text=answer),), DONE)
     return begun.session.id
 
 
@@ -48,10 +49,14 @@ def test_messages_are_stored_whole(chats: SqlChats) -> None:
     """Calls, results, attachments and the library's own JSON."""
     note = Attachment("a.pdf", "application/pdf", "shared/a.pdf", 3)
     given = [
-        Message("assistant", "Let me look.", (ToolCall("c1", "agent_memory", '{"a": 1}'),)),
-        Message("tool", "{}", call="c1", name="agent_memory", failed=True),
-        Message("user", "Ünïcode \u2028 ok", attachments=(note,)),
-        Message("assistant", "Done", native='[{"kind":"response"}]'),
+        Message(
+            role="assistant",
+            text="Let me look.",
+            calls=(ToolCall("c1", "agent_memory", '{"a": 1}'),),
+        ),
+        Message(role="tool", text="{}", call="c1", name="agent_memory", failed=True),
+        Message(role="user", text="Ünïcode \u2028 ok", attachments=(note,)),
+        Message(role="assistant", text="Done", native='[{"kind":"response"}]'),
     ]
     begun = chats.turns.begin(build_opening())
     assert chats.turns.append(lease_of(begun), given[:2]) == 3
@@ -87,8 +92,8 @@ def test_who_lost_the_lease_writes_nothing(chats: SqlChats, clock: Clock) -> Non
     clock.advance(seconds=LEASE_SECONDS + 1)
     chats.turns.begin(build_opening("Again", late.session.id))
     writes: tuple[Callable[[], object], ...] = (
-        lambda: chats.turns.append(lease_of(late), (Message("assistant", "late"),)),
-        lambda: chats.turns.end(lease_of(late), (Message("assistant", "late"),), DONE),
+        lambda: chats.turns.append(lease_of(late), (Message(role="assistant", text="late"),)),
+        lambda: chats.turns.end(lease_of(late), (Message(role="assistant", text="late"),), DONE),
         lambda: chats.turns.renew(lease_of(late)),
     )
     for write in writes:
@@ -124,7 +129,7 @@ def test_the_same_request_is_answered_once(chats: SqlChats) -> None:
     begun = chats.turns.begin(build_opening(request="r1"))
     with pytest.raises(SessionBusy):
         chats.turns.begin(build_opening(request="r1"))
-    chats.turns.end(lease_of(begun), (Message("assistant", "Hi."),), DONE)
+    chats.turns.end(lease_of(begun), (Message(role="assistant", text="Hi."),), DONE)
     again = chats.turns.begin(build_opening(request="r1"))
     assert again.lease is None
     assert (again.session.id, again.turn.usage) == (begun.session.id, DONE.usage)
@@ -146,9 +151,7 @@ def test_requests_of_others_are_others(chats: SqlChats) -> None:
     """Two users may choose the same id."""
     chats.turns.begin(build_opening(request="r1"))
     other = build_opening(request="r1")
-    assert chats.turns.begin(
-        type(other)("", 2, *[getattr(other, f) for f in other.__match_args__[2:]])
-    ).new
+    assert chats.turns.begin(replace(other, owner=2)).new
 
 
 def test_two_who_send_the_same_at_once_make_one_session(chats: SqlChats) -> None:

@@ -57,7 +57,15 @@ def turn(
     """Take one turn to its end."""
     begun = chats.turns.begin(build_opening(text, session))
     rule = compaction or CompactionConfig()
-    setup = TurnSetup(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
+    setup = TurnSetup(
+        model=model,
+        system=lambda: ("You are Ada.",),
+        offers=(),
+        run=run,
+        limit=limit,
+        compaction=rule,
+        should_stop=stopped,
+    )
     return list(TurnRunner(chats, begun, lease_of(begun), setup).run())
 
 
@@ -208,7 +216,14 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
         stop.append(True)
         return run(call)
 
-    setup = TurnSetup(model, lambda: (), (), run_and_stop, 9, should_stop=lambda: bool(stop))
+    setup = TurnSetup(
+        model=model,
+        system=lambda: (),
+        offers=(),
+        run=run_and_stop,
+        limit=9,
+        should_stop=lambda: bool(stop),
+    )
     events = list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     # The model itself looks once after it has spoken.
     assert ended(events).status == "cancelled"
@@ -220,7 +235,7 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
 def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
     """As a person does who leaves."""
     begun = chats.turns.begin(build_opening())
-    setup = TurnSetup(Script(("One", "Two")), lambda: (), (), run, 9)
+    setup = TurnSetup(model=Script(("One", "Two")), system=lambda: (), offers=(), run=run, limit=9)
     events = TurnRunner(chats, begun, lease_of(begun), setup).run()
     next(events)
     next(events)
@@ -233,7 +248,7 @@ def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
 def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
     """The end was saved."""
     begun = chats.turns.begin(build_opening())
-    setup = TurnSetup(Script("One"), lambda: (), (), run, 9)
+    setup = TurnSetup(model=Script("One"), system=lambda: (), offers=(), run=run, limit=9)
     events = TurnRunner(chats, begun, lease_of(begun), setup).run()
     while not isinstance(next(events), TurnEnded):
         pass
@@ -246,7 +261,7 @@ def test_another_process_can_cancel(chats: SqlChats, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("looseleaf.chat.turn._LOOK", 0.0)
     begun = chats.turns.begin(build_opening())
     model = Script(("One", lambda: chats.turns.cancel(begun.session.id), "Two"))
-    setup = TurnSetup(model, lambda: (), (), run, 9)
+    setup = TurnSetup(model=model, system=lambda: (), offers=(), run=run, limit=9)
     events = list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     assert ended(events).status == "cancelled"
 
@@ -259,7 +274,9 @@ def test_a_turn_that_was_taken_over_is_silent(chats: SqlChats, clock: Clock) -> 
         chats.turns.begin(build_opening("Again", begun.session.id))
 
     begun = chats.turns.begin(build_opening())
-    setup = TurnSetup(Script(("One", sleep_too_long)), lambda: (), (), run, 9)
+    setup = TurnSetup(
+        model=Script(("One", sleep_too_long)), system=lambda: (), offers=(), run=run, limit=9
+    )
     with pytest.raises(TurnLost):
         list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     found = chats.sessions.find(begun.session.id)
@@ -302,10 +319,10 @@ def test_a_summary_that_fails_changes_nothing(chats: SqlChats) -> None:
 def test_a_tool_pair_is_never_cut() -> None:
     """The boundary moves back to the call."""
     said = [
-        Message("user", "q"),
-        Message("assistant", "", (LOOK,)),
-        Message("tool", "r", call="c1", name="agent_memory"),
-        Message("assistant", "a"),
+        Message(role="user", text="q"),
+        Message(role="assistant", text="", calls=(LOOK,)),
+        Message(role="tool", text="r", call="c1", name="agent_memory"),
+        Message(role="assistant", text="a"),
     ]
     assert count_to_summarize(said, 2) == 1
     assert count_to_summarize(said, 1) == 3
@@ -314,9 +331,14 @@ def test_a_tool_pair_is_never_cut() -> None:
 
 def test_every_call_has_its_result_and_every_result_its_call() -> None:
     """As providers insist, also after a crash."""
-    orphan = Message("tool", "r", call="c9", name="x")
+    orphan = Message(role="tool", text="r", call="c9", name="x")
     said = pair_calls(
-        [orphan, Message("assistant", "", (LOOK,)), Message("user", "q"), Message("assistant")]
+        [
+            orphan,
+            Message(role="assistant", text="", calls=(LOOK,)),
+            Message(role="user", text="q"),
+            Message(role="assistant"),
+        ]
     )
     assert [(one.role, one.call) for one in said] == [
         ("assistant", ""),

@@ -12,7 +12,7 @@ from looseleaf.settings import Settings
 
 def settings(hosts: tuple[str, ...], private: tuple[str, ...] = ()) -> Settings:
     """Make settings with an allow-list."""
-    return Settings("/x", outgoing_hosts=hosts, outgoing_private_hosts=private)
+    return Settings(root="/x", outgoing_hosts=hosts, outgoing_private_hosts=private)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ __all__ = ["bench", "open_bench"]
 
 def follow(bench: Bench, *outcomes: StepOutcome) -> tuple[JobMemory, JobState]:
     """Follow a job through its steps, as the worker does."""
-    steps = tuple(StepRecord(f"s{number}", "input") for number in range(len(outcomes)))
+    steps = tuple(StepRecord(id=f"s{number}", type="input") for number in range(len(outcomes)))
     state = JobState(replace(bench.job(), steps=steps), {"packets": [item("start").to_json()]})
     jobs = cast("Jobs", SimpleNamespace(state=lambda _job_id: state))
     memory = JobMemory(bench.workspace.context, jobs)
@@ -39,7 +39,11 @@ def data_file(bench: Bench) -> str:
 
 def test_the_file_grows_with_every_step(bench: Bench) -> None:
     """Newest packet first, down to the one that the job was started with."""
-    follow(bench, StepOutcome((item("one"),)), StepOutcome((item("two b"), item("two a"))))
+    follow(
+        bench,
+        StepOutcome(packets=(item("one"),)),
+        StepOutcome(packets=(item("two b"), item("two a"))),
+    )
     packets = json.loads((bench.root / data_file(bench)).read_bytes())
     contents = [packet["data"]["content"] for packet in packets]
     assert contents == ["two b", "two a", "one", "start"]
@@ -47,7 +51,7 @@ def test_the_file_grows_with_every_step(bench: Bench) -> None:
 
 def test_secrets_are_masked_in_the_file(bench: Bench) -> None:
     """What a feed or a tool brought in is masked as a transcript is."""
-    follow(bench, StepOutcome((item("the token=abcdef123", password="hunter22"),)))
+    follow(bench, StepOutcome(packets=(item("the token=abcdef123", password="hunter22"),)))
     text = (bench.root / data_file(bench)).read_text()
     assert "abcdef123" not in text
     assert "hunter22" not in text
@@ -67,7 +71,7 @@ def test_the_folder_of_a_failed_job_is_removed(
 ) -> None:
     """Unless the setting says otherwise."""
     bench = open_bench(settings)
-    memory, state = follow(bench, StepOutcome((item("one"),)))
+    memory, state = follow(bench, StepOutcome(packets=(item("one"),)))
     for _ in range(2):
         memory.job_ended(replace(state.job, status=status))
     assert (bench.root / data_file(bench)).exists() is is_kept
@@ -97,5 +101,5 @@ def test_conversations_of_steps_end_with_the_job(bench: Bench) -> None:
 
 def test_packets_are_listed_newest_first(bench: Bench) -> None:
     """As the next step sees them."""
-    _, state = follow(bench, StepOutcome((item("one"),)))
+    _, state = follow(bench, StepOutcome(packets=(item("one"),)))
     assert [packet.data["content"] for packet in list_packets(state)] == ["one", "start"]

@@ -138,7 +138,7 @@ def test_the_models_tools_have_the_rights_of_the_job(owned: Bench, name: str) ->
         {"agent": owned.agent.slug, "config": config},
     )
     agent = owned.workspace.agents.resolve(owned.agent.id)
-    request = Request(agent, "pipeline", person.user_id)
+    request = Request(agent=agent, mode="pipeline", user=person.user_id)
     answer = run_tool(
         owned.workspace.context, request, "agent_memory", {"action": "append", "content": "- y",
         "section": "Notes"},
@@ -207,7 +207,13 @@ def test_a_job_without_a_user_runs_for_the_owner(owned: Bench) -> None:
 def test_a_job_runs_for_the_user_who_starts_it(bench: Bench, *, by_flow: bool) -> None:
     """The operator of the machine starts it for the user of the flow, or for the owner."""
     workspace = bench.workspace
-    eve = Principal(SESSION, EVE, "eve", frozenset(FLOWS), FrozenDict({bench.agent.id: "operator"}))
+    eve = Principal(
+        kind=SESSION,
+        user_id=EVE,
+        name="eve",
+        capabilities=frozenset(FLOWS),
+        grants=FrozenDict({bench.agent.id: "operator"}),
+    )
     steps = (Step(type="input", settings={"source": "text", "text": "x"}),)
     choice: dict[str, Any] = {"flow": bench.flow.id} if by_flow else {"steps": steps}
     for principal, user_id in ((eve, EVE), (workspace.context.principal, 1)):

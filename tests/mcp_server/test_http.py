@@ -25,10 +25,14 @@ from tests.mcp_server.conftest import ERAS
 
 ADA, BOB = "looseleaf://agents/ada/MEMORY.md", "looseleaf://agents/bob/MEMORY.md"
 TOKENS = {
-    "ada-token": Principal("token", 1, "ann", agent_id=1, credential="t1"),
-    "reader": Principal("token", 1, "ann", agent_id=1, role="viewer", credential="t2"),
-    "eve-token": Principal("token", 7, "eve", credential="t3"),
-    "root-token": Principal("token", 9, "root", frozenset(CAPABILITIES), credential="t4"),
+    "ada-token": Principal(kind="token", user_id=1, name="ann", agent_id=1, credential="t1"),
+    "reader": Principal(
+        kind="token", user_id=1, name="ann", agent_id=1, role="viewer", credential="t2"
+    ),
+    "eve-token": Principal(kind="token", user_id=7, name="eve", credential="t3"),
+    "root-token": Principal(
+        kind="token", user_id=9, name="root", capabilities=frozenset(CAPABILITIES), credential="t4"
+    ),
 }
 
 

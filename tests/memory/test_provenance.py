@@ -16,6 +16,7 @@ from looseleaf.memory.provenance import (
     is_activity_id,
     list_stated_origins,
 )
+from looseleaf.values import field_names
 
 HISTORY = Path(__file__).parents[2] / "docs" / "history.md"
 
@@ -39,7 +40,7 @@ def test_every_word_is_documented() -> None:
     assert words["actor_kind"] == list(ACTOR_KINDS)
     assert words["activity"] == list(ACTIVITY_KINDS)
     assert words["origin"] == list(ORIGINS)
-    assert set(Provenance.__match_args__) <= words.keys()
+    assert set(field_names(Provenance)) <= words.keys()
 
 
 def test_nothing_is_claimed_that_nobody_said() -> None:

@@ -88,7 +88,7 @@ def test_registering_again_replaces(registry: FileRegistry) -> None:
     """A plugin changes a default by registering the same name."""
     registry.register("USER.md", 20, layer="user", protected=True)
     registry.register("USER.md", 99)
-    assert registry.files() == (RegisteredFile("USER.md", 99, label="USER"),)
+    assert registry.files() == (RegisteredFile(filename="USER.md", priority=99, label="USER"),)
 
 
 @pytest.mark.parametrize(("first", "second"), [("USER.md", "user.md"), ("é.md", "É.md")])

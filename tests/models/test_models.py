@@ -40,7 +40,7 @@ from tests.models.scripted import Reply, Scripted
 TOOL = Offer(
     "agent_memory", "Memory.", '{"type": "object", "properties": {"a": {"type": "integer"}}}'
 )
-HELLO = Question(("You are Ada.", "A page."), (Message("user", "Hello"),), (TOOL,))
+HELLO = Question(("You are Ada.", "A page."), (Message(role="user", text="Hello"),), (TOOL,))
 
 
 def test_an_answer_comes_bit_by_bit_and_whole_at_the_end(models: Models, server: Scripted) -> None:
@@ -71,8 +71,8 @@ def test_tool_calls_and_their_results_go_both_ways(models: Models, server: Scrip
     first = answer(model, HELLO).message
     (call,) = first.calls
     assert (call.name, json.loads(call.arguments)) == ("agent_memory", {"a": 1})
-    result = Message("tool", '{"success": true}', call=call.id, name=call.name)
-    answer(model, Question((), (Message("user", "Hello"), first, result)))
+    result = Message(role="tool", text='{"success": true}', call=call.id, name=call.name)
+    answer(model, Question((), (Message(role="user", text="Hello"), first, result)))
     told = server.requests[1]["messages"]
     assert told[1]["tool_calls"][0]["id"] == call.id
     assert told[2] == {"role": "tool", "tool_call_id": call.id, "content": '{"success": true}'}
@@ -81,7 +81,10 @@ def test_tool_calls_and_their_results_go_both_ways(models: Models, server: Scrip
 def test_an_attachment_is_named_to_the_model(models: Models, server: Scripted) -> None:
     """By reference."""
     note = Attachment("plan.pdf", "application/pdf", "shared/plan.pdf", 12)
-    answer(models.open("local:m"), Question((), (Message("user", "Read", attachments=(note,)),)))
+    answer(
+        models.open("local:m"),
+        Question((), (Message(role="user", text="Read", attachments=(note,)),)),
+    )
     said = server.requests[0]["messages"][0]["content"]
     assert said == "Read\n\nAttached: plan.pdf (application/pdf, 12 bytes): shared/plan.pdf"
 
@@ -157,7 +160,7 @@ def test_a_key_is_never_shown(models: Models, server: Scripted) -> None:
             answer(models.open("local:m"), HELLO)
         assert failed.value.__cause__ is None
         errors.append(str(failed.value))
-    settings = Settings("x", providers=(Provider("local", server.url, Secret(KEY)),))
+    settings = Settings(root="x", providers=(Provider("local", server.url, Secret(KEY)),))
     shown = "".join([*errors, repr(settings), str(settings), repr(vars(models))])
     assert KEY not in shown
     assert "does not accept the key" in errors[0]
@@ -228,8 +231,13 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
     )
     for native, kinds in ((thinking, ["thinking", "text"]), ('"signature":broken', ["text"])):
         seen.clear()
-        said = Message("assistant", "Yes", native=native)
-        answer(model, Question((), (Message("user", "?"), said, Message("user", "Sure?"))))
+        said = Message(role="assistant", text="Yes", native=native)
+        answer(
+            model,
+            Question(
+                (), (Message(role="user", text="?"), said, Message(role="user", text="Sure?"))
+            ),
+        )
         assert [part.part_kind for part in seen[0].parts] == kinds
     loop_thread.close()
 
@@ -247,9 +255,11 @@ def test_echo_says_again_what_it_is_told() -> None:
     """And calls a tool when told to."""
     echo = Models().open("echo")
     assert answer(echo, HELLO).message.text == "Hello"
-    called = answer(echo, Question((), (Message("user", '/call agent_memory {"action": "get"}'),)))
+    called = answer(
+        echo, Question((), (Message(role="user", text='/call agent_memory {"action": "get"}'),))
+    )
     assert called.message.calls == (ToolCall("echo-1", "agent_memory", '{"action": "get"}'),)
-    result = Message("tool", "a fact", call="echo-1", name="agent_memory")
+    result = Message(role="tool", text="a fact", call="echo-1", name="agent_memory")
     assert answer(echo, Question((), (result,))).message.text == "agent_memory said: a fact"
 
 

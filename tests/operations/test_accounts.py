@@ -47,7 +47,13 @@ def person(home: Workspace, user_id: int) -> Context:
     user = accounts.users.find(user_id)
     assert user is not None
     grants = {one.agent_id: one.role for one in accounts.grants.list(user_id=user_id)}
-    principal = Principal("session", user.id, user.login, user.capabilities, grants)
+    principal = Principal(
+        kind="session",
+        user_id=user.id,
+        name=user.login,
+        capabilities=user.capabilities,
+        grants=grants,
+    )
     return home.acting(principal=principal, surface="test")
 
 

@@ -60,9 +60,19 @@ def run_job(workspace: Workspace, steps: tuple[Step, ...] = STEPS, until: str = 
     """Run a flow with these steps until its job has a status."""
     agent = workspace.agents.resolve("ada")
     definitions = definitions_of(workspace)
-    pipeline = definitions.pipelines.add(Pipeline(0, "", "News", agent.id, 1, steps=steps))
+    pipeline = definitions.pipelines.add(
+        Pipeline(id=0, slug="", name="News", agent_id=agent.id, user_id=1, steps=steps)
+    )
     flow = definitions.flows.add(
-        Flow(0, pipeline.id, "", "Daily", agent.id, 1, run_artifacts=POLICY)
+        Flow(
+            id=0,
+            pipeline_id=pipeline.id,
+            slug="",
+            name="Daily",
+            agent_id=agent.id,
+            user_id=1,
+            run_artifacts=POLICY,
+        )
     )
     jobs = jobs_of(workspace).jobs
     job, _ = jobs.add(plan_flow_job(Plan(pipeline, flow)))

@@ -16,7 +16,7 @@ from looseleaf.errors.pages import AssembledText
 from looseleaf.prompt.blocks import format_block, holds_block
 from looseleaf.prompt.directives.outputs import Source
 
-BLOCK = format_block(Source("MEMORY.md", "agent", 15), "## Facts\n\n- one")
+BLOCK = format_block(Source(file="MEMORY.md", layer="agent", bytes=15), "## Facts\n\n- one")
 VARIANTS = {
     "as it is": BLOCK,
     "with line ends of Windows": BLOCK.replace("\n", "\r\n"),
@@ -62,7 +62,14 @@ def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> 
     }
     samples["mode"] = "append"
     given = {key: one for key, one in samples.items() if key in shape}
-    token = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
+    token = Principal(
+        kind="token",
+        user_id=1,
+        name="ada",
+        agent_id=1,
+        role="operator",
+        ceiling=frozenset(("chat",)),
+    )
     context = workspace.acting(principal=token, surface="test")
     with pytest.raises(AssembledText):
         invoke(context, name, given)
@@ -91,7 +98,9 @@ NESTED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", NESTED)
 def test_no_model_stores_a_block_in_a_workflow(name: str, workspace: Workspace) -> None:
     """However deep in the arguments: the next prompt of the pipeline would have it."""
-    token = Principal("token", 1, "ada", frozenset(("manage_options",)))
+    token = Principal(
+        kind="token", user_id=1, name="ada", capabilities=frozenset(("manage_options",))
+    )
     context = workspace.acting(principal=token, surface="test")
     with pytest.raises(AssembledText):
         invoke(context, name, NESTED[name])

@@ -74,7 +74,9 @@ def test_progress_is_shown_in_a_few_steps(prepared: Workspace) -> None:
 
 def test_the_operator_alone_chooses_a_folder(prepared: Workspace, tmp_path: Path) -> None:
     """A request over the network reaches the folder of the settings and no other."""
-    eve = Principal("session", 2, "eve", capabilities=frozenset({"manage_options"}))
+    eve = Principal(
+        kind="session", user_id=2, name="eve", capabilities=frozenset({"manage_options"})
+    )
     context = replace(prepared.context, principal=eve)
     made = create_backup(context)
     for call in (

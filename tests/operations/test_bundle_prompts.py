@@ -18,7 +18,9 @@ from tests.bundles.agents_of import create_ada, encode, export, files_of
 NAME = {"task_type": "daily_memory_generation", "prompt_key": "daily_memory"}
 KEY = "prompt:daily_memory_generation/daily_memory"
 PATH = "prompts/system-tasks/daily_memory_generation/daily_memory.json"
-AGENTS_ONLY = Principal("session", 1, "eve", frozenset({"manage_agents"}))
+AGENTS_ONLY = Principal(
+    kind="session", user_id=1, name="eve", capabilities=frozenset({"manage_agents"})
+)
 
 
 @pytest.fixture

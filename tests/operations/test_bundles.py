@@ -104,7 +104,7 @@ def test_a_secret_setting_is_replaced_by_a_reference(ada: Workspace) -> None:
 def test_the_page_of_another_user_does_not_leave(ada: Workspace) -> None:
     """An administrator of the agent who is not its owner gets no USER.md of the owner."""
     invoke(ada.context, "looseleaf/create-user", {"login": "bob"})
-    person = Principal("session", 2, "bob", grants={1: "admin"})
+    person = Principal(kind="session", user_id=2, name="bob", grants={1: "admin"})
     context = ada.acting(principal=person)
     arguments = {"agent": "ada", "profile": "backup"}
     preview = invoke(context, "looseleaf/preview-bundle", arguments)

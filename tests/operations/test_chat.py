@@ -50,7 +50,9 @@ class Talk:
     def acting(self, user: int = 1, **more: Any) -> Context:  # noqa: ANN401 - of a principal
         """Act as a user who may chat; user 1 owns ada."""
         given = {"capabilities": CHATTING, **more}
-        return self.workspace.acting(principal=Principal("session", user, f"u{user}", **given))
+        return self.workspace.acting(
+            principal=Principal(kind="session", user_id=user, name=f"u{user}", **given)
+        )
 
     def configure(self, **config: object) -> None:
         """Set keys of ada's configuration."""
@@ -235,7 +237,7 @@ def test_no_token_stores_what_a_prompt_has_shown(talk: Talk, name: str, argument
     )
     given = {"file": "notes.md"} if "file" in name else {}
     given |= {"old": "x"} if argument == "new" else {}
-    token = talk.workspace.acting(principal=Principal("token", 1, "ada"))
+    token = talk.workspace.acting(principal=Principal(kind="token", user_id=1, name="ada"))
     with pytest.raises(AssembledText):
         invoke(token, name, {**given, argument: page})
     if "file" in name:

@@ -16,7 +16,9 @@ from looseleaf.values import replace
 from tests.bundles.importers.archives import build_zip, encode_zip
 from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, compute_fingerprint
 
-ADMINISTRATOR = Principal("session", 1, "admin", frozenset(("manage_options",)))
+ADMINISTRATOR = Principal(
+    kind="session", user_id=1, name="admin", capabilities=frozenset(("manage_options",))
+)
 
 
 @pytest.fixture

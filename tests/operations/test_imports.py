@@ -14,7 +14,9 @@ from looseleaf.errors.bundles import FolderRefused, InvalidImport
 from looseleaf.operations import history, imports, memory
 from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, compute_fingerprint, write_tree
 
-ADMINISTRATOR = Principal("session", 1, "admin", frozenset(("manage_options",)))
+ADMINISTRATOR = Principal(
+    kind="session", user_id=1, name="admin", capabilities=frozenset(("manage_options",))
+)
 
 
 @pytest.fixture
@@ -314,7 +316,7 @@ def test_only_administrators_import_and_only_from_allowed_folders(
     workspace: Workspace, openclaw: Path
 ) -> None:
     """Over a network, an import reads only what the operator has opened to it."""
-    someone = workspace.acting(principal=Principal("session", 5, "someone"))
+    someone = workspace.acting(principal=Principal(kind="session", user_id=5, name="someone"))
     with pytest.raises(Forbidden):
         imports.preview(someone, str(openclaw))
     administrator = workspace.acting(principal=ADMINISTRATOR)

@@ -106,7 +106,10 @@ def test_only_the_operator_learns_of_paths(workspace: Workspace) -> None:
     write(workspace, "- the site is in /nowhere/at/all\n")
     assert [one.rule for one in lint.lint_memory(workspace.context, rule="dead_path")]
     viewer = Principal(
-        "session", 4, "someone", grants={workspace.agents.resolve("ada").id: "viewer"}
+        kind="session",
+        user_id=4,
+        name="someone",
+        grants={workspace.agents.resolve("ada").id: "viewer"},
     )
     context = workspace.acting(principal=viewer)
     assert lint.lint_memory(context, rule="dead_path", where=Where("ada", None, "agent")) == []

@@ -30,21 +30,27 @@ ADA, BOBS = 1, 2
 
 
 def _granted(role: str) -> Principal:
-    return Principal("session", SOMEONE, "someone", grants={ADA: role})
+    return Principal(kind="session", user_id=SOMEONE, name="someone", grants={ADA: role})
 
 
 def _can(capability: str) -> Principal:
-    return Principal("session", SOMEONE, "someone", frozenset((capability,)))
+    return Principal(
+        kind="session", user_id=SOMEONE, name="someone", capabilities=frozenset((capability,))
+    )
 
 
 PEOPLE = {
-    "stranger": Principal("session", SOMEONE, "someone"),
+    "stranger": Principal(kind="session", user_id=SOMEONE, name="someone"),
     "viewer": _granted("viewer"),
     "operator": _granted("operator"),
     "admin": _granted("admin"),
-    "owner": Principal("session", OWNER, "owner"),
+    "owner": Principal(kind="session", user_id=OWNER, name="owner"),
     "builder": Principal(
-        "session", SOMEONE, "someone", frozenset(("manage_flows",)), {ADA: "operator"}
+        kind="session",
+        user_id=SOMEONE,
+        name="someone",
+        capabilities=frozenset(("manage_flows",)),
+        grants={ADA: "operator"},
     ),
     "chatter": _can("chat"),
     "setter": _can("manage_settings"),
@@ -52,21 +58,42 @@ PEOPLE = {
     "manager": _can("manage_agents"),
     "everything": _can("manage_options"),
     # Credentials of the owner, who for once has every capability.
-    "reading": Principal("token", OWNER, "r", frozenset(("manage_options",)), role="viewer"),
+    "reading": Principal(
+        kind="token",
+        user_id=OWNER,
+        name="r",
+        capabilities=frozenset(("manage_options",)),
+        role="viewer",
+    ),
     "token": Principal(
-        "token", OWNER, "ada", frozenset(("manage_options",)), agent_id=ADA, role="operator",
+        kind="token",
+        user_id=OWNER,
+        name="ada",
+        capabilities=frozenset(("manage_options",)),
+        agent_id=ADA,
+        role="operator",
         ceiling=frozenset(("chat",)),
     ),
     # The same with the right to add to its user's pages, and in a conversation with the owner.
     "writer": Principal(
-        "token", OWNER, "ada", agent_id=ADA, role="operator",
+        kind="token",
+        user_id=OWNER,
+        name="ada",
+        agent_id=ADA,
+        role="operator",
         ceiling=frozenset(("write_user_pages",)),
     ),
     "present": Principal(
-        "session", OWNER, "ada", agent_id=ADA, role="operator",
-        ceiling=frozenset(("chat",)), is_model=True, is_attended=True,
+        kind="session",
+        user_id=OWNER,
+        name="ada",
+        agent_id=ADA,
+        role="operator",
+        ceiling=frozenset(("chat",)),
+        is_model=True,
+        is_attended=True,
     ),
-}  # fmt: skip
+}
 EVERYONE = frozenset(PEOPLE)
 MANAGERS = frozenset(("manager", "everything"))
 ADMINS = MANAGERS | {"admin", "owner"}

@@ -126,7 +126,9 @@ def test_a_damaged_block_is_not_touched(workspace: Workspace, tmp_path: Path) ->
 
 def test_only_the_operator_exports_to_the_disk(workspace: Workspace, tmp_path: Path) -> None:
     """An administrator over a network does not write to the disk of the server."""
-    principal = Principal("session", 1, "admin", frozenset(("manage_options",)))
+    principal = Principal(
+        kind="session", user_id=1, name="admin", capabilities=frozenset(("manage_options",))
+    )
     administrator = workspace.acting(principal=principal)
     with pytest.raises(FolderRefused):
         page_export.export_pages(administrator, str(tmp_path / "out"))

@@ -87,7 +87,7 @@ def test_every_surface_has_the_rule(workspace: Workspace) -> None:
         params = {"words": "harbour office", "agent": "ada", "copies": "true"}
         answer = client.get("/datamachine/v1/search/pages", params=params, headers=headers)
         assert "AGENTS.md" in answer.text
-    request = Request(workspace.agents.resolve("ada"), "chat", 1)
+    request = Request(agent=workspace.agents.resolve("ada"), mode="chat", user=1)
     for arguments in (
         {"action": "search", "query": FACT},
         {"action": "find", "words": "harbour office"},

@@ -92,7 +92,7 @@ def test_hook_register_scoped_file_filters(house: Workspace) -> None:
     shelf = house.agents.resolve("editor").shelf
     for name in ("drafts/one.md", "plan.md"):
         house.pages.write(shelf.page(name), f"The text of {name}.\n", change=BY)
-    pipeline = PipelinePart(1, memory_files=("drafts/one.md", "plan.md"))
+    pipeline = PipelinePart(id=1, memory_files=("drafts/one.md", "plan.md"))
     assembly = house.compose("pipeline", "editor", pipeline=pipeline)
     assert "The text of plan.md." in assembly.text
     [left_out] = [one for one in assembly.pieces if one.name == "drafts/one.md"]
@@ -107,7 +107,7 @@ def test_hook_register_site_context(house: Workspace) -> None:
 def test_hook_register_operations(house: Workspace) -> None:
     """The operation is run by name, for those who may, in this workspace alone."""
     assert invoke(house.context, "example/count-words", {"file": "style-guide.md"}) == 4
-    stranger = house.acting(principal=Principal("session", 7, "eve"))
+    stranger = house.acting(principal=Principal(kind="session", user_id=7, name="eve"))
     assert invoke(stranger, "example/count-words", {"file": "RULES.md"}) > 0
     with pytest.raises(LookupError):
         invoke(stranger, "example/count-words", {"file": "SOUL.md", "agent": "editor"})
@@ -188,7 +188,7 @@ def test_hook_register_admin_pages(house: Workspace) -> None:
     assert {"agents", "chat", "jobs", "upkeep", "bundles", "import", "backups"} <= owners.keys()
     assert set(owners.values()) == {"looseleaf"}
     [page] = [page for page in filled.labelled("agent") if page.name == "words"]
-    visit = Visit(house.context, {"agent": "editor"}, {}, {})
+    visit = Visit(context=house.context, parameters={"agent": "editor"}, query={}, form={})
     assert page.view(visit) == Document(
         "words.html", "Words", {"count": 4, "file": "style-guide.md"}
     )

@@ -53,14 +53,14 @@ def open_parts(workspace: Workspace) -> PromptParts:
 def parts(workspace: Workspace) -> PromptParts:
     """Give the parts that directive views share, with empty lists of filters."""
     return PromptParts(
-        workspace.registry,
-        PresentSources(workspace.pages, lambda _scope: workspace.history),
-        Filters("content filter", "register_content_filters"),
-        Filters("file filter", "register_file_filters"),
-        Filters("scoped file filter", "register_scoped_file_filters"),
-        {"name": "House"},
-        Filters("site context", "register_site_context"),
-        decide_request_tools,
+        registry=workspace.registry,
+        sources=PresentSources(workspace.pages, lambda _scope: workspace.history),
+        content_filters=Filters("content filter", "register_content_filters"),
+        file_filters=Filters("file filter", "register_file_filters"),
+        scoped_file_filters=Filters("scoped file filter", "register_scoped_file_filters"),
+        site={"name": "House"},
+        site_filters=Filters("site context", "register_site_context"),
+        decide_tools=decide_request_tools,
     )
 
 
@@ -82,6 +82,6 @@ def request_of(workspace: Workspace) -> RequestOf:
     """Make a request for ada in a mode."""
 
     def build_request(mode: str = "chat", **fields: Any) -> Request:  # noqa: ANN401 - fields of a request
-        return Request(workspace.agents.resolve("ada"), mode, 1, **fields)
+        return Request(agent=workspace.agents.resolve("ada"), mode=mode, user=1, **fields)
 
     return build_request

@@ -19,13 +19,13 @@ from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
 from looseleaf.prompt.token_count import estimate_tokens
 from tests.prompt.conftest import list_left_out, list_pages
 
-SAYS = Directive("says", 1, lambda _desk: ())
+SAYS = Directive(name="says", priority=1, make=lambda _desk: ())
 
 
 def piece(name: str, size: int) -> Piece:
     """Make a piece of a page whose block has this size."""
     text = "x" * size
-    return Piece(SAYS, Text(text, Source(name, "agent", size)), text)
+    return Piece(SAYS, Text(text, Source(file=name, layer="agent", bytes=size)), text)
 
 
 @given(

@@ -19,13 +19,13 @@ from looseleaf.prompt.request import Request
 from looseleaf.prompt.token_count import resolve_tokenizer
 from tests.conftest import Clock
 
-SAYS = Directive("says", 1, lambda _desk: ())
+SAYS = Directive(name="says", priority=1, make=lambda _desk: ())
 WORDS = st.lists(st.text(alphabet="aé\n🙂", min_size=1).filter(str.strip), min_size=1, max_size=4)
 
 
 def assembly(texts: list[str]) -> Assembly:
     """Make a prompt of these messages."""
-    request = Request(None, "chat", 1)  # type: ignore[arg-type]
+    request = Request(agent=None, mode="chat", user=1)  # type: ignore[arg-type]
     return Assembly(request, tuple(Piece(SAYS, Text(text), text) for text in texts), 0.0)
 
 

@@ -31,7 +31,7 @@ def test_anthropic_takes_system_blocks(workspace: Workspace) -> None:
 def test_json_says_where_each_message_comes_from(workspace: Workspace) -> None:
     """And gives files as references."""
     image = ContextFile("cover.png", "/up/cover.png", "image/png", bytes=3)
-    pipeline = PipelinePart(1, context_files=(image,))
+    pipeline = PipelinePart(id=1, context_files=(image,))
     assembly = workspace.compose("pipeline", "ada", pipeline=pipeline)
     document = to_json_value(formats.build_document(assembly, "json"))
     by_name = {one["name"]: one for one in document["messages"]}

@@ -141,7 +141,7 @@ def test_a_limit_that_cannot_be_is_refused(limit: dict[str, object]) -> None:
         HostLimit(**limit)  # type: ignore[arg-type]
 
 
-SAYS = Directive("says", 1, lambda _desk: ())
+SAYS = Directive(name="says", priority=1, make=lambda _desk: ())
 TEXTS = st.lists(
     st.sampled_from(["- a fact\n", "## Part\n", "é🙂", '"\\', "\x7f\u202e", "\U000e0041", "x" * 90])
 )
@@ -157,7 +157,7 @@ def pieces(draw: st.DrawFn) -> Piece:
         return Piece(SAYS, Text(text) if text.strip() else Text("x"), text)
     if kind == "missing":
         return Piece(SAYS, LeftOut(name, "not_text", "agent"), f"[{name}: {text[:200]}]")
-    source = Source(name, "agent", len(text), rank=draw(st.integers(1, 3)))
+    source = Source(file=name, layer="agent", bytes=len(text), rank=draw(st.integers(1, 3)))
     shown = f"<page>\n{text}\n</page>"
     return Piece(SAYS, Text(shown, source), shown)
 

@@ -117,7 +117,7 @@ def test_no_page_of_another_agent_or_user_is_ever_given(
         mode,
         slug,
         user=user,
-        pipeline=PipelinePart(1, memory_files=tuple(names)),
+        pipeline=PipelinePart(id=1, memory_files=tuple(names)),
         flow=FlowPart(1, memory_files=tuple(names)),
     )
     secrets = {line for line in assembly.text.split("\n") if line.startswith("secret of")}
@@ -133,4 +133,4 @@ def test_no_page_of_another_agent_or_user_is_ever_given(
 def test_a_pipeline_cannot_climb_out(workspace: Workspace, name: str) -> None:
     """A name that leads elsewhere is refused, not left out."""
     with pytest.raises(InvalidName):
-        workspace.compose("pipeline", "ada", pipeline=PipelinePart(1, memory_files=(name,)))
+        workspace.compose("pipeline", "ada", pipeline=PipelinePart(id=1, memory_files=(name,)))

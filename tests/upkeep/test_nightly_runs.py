@@ -214,7 +214,7 @@ def test_retention_runs_every_night(nights: Nights) -> None:
     nights.start_worker()
     nights.move_to(nights.midnight + 3.5 * HOUR + 1)
     jobs = jobs_of(nights.workspace).jobs
-    chosen = JobFilter(("completed", "failed"), task_type=RUN)
+    chosen = JobFilter(statuses=("completed", "failed"), task_type=RUN)
     wait_until(lambda: bool(jobs.list(chosen)[1]))
     assert jobs.list(chosen)[0][0].status_text == "completed"
     for rule in show_retention(nights.workspace.context):

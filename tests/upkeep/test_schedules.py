@@ -22,8 +22,17 @@ def test_a_schedule_is_a_value_with_its_owner(schedules: TaskSchedules) -> None:
     schedules.register("tidy", "tidy", "6h", params={"days": 3}, per_agent=True, owner="acme")
     schedules.register("count", "acme/count", "0 3 * * 1-5", enabled=False, zone="UTC")
     assert schedules.all() == (
-        TaskSchedule("count", "acme/count", "0 3 * * 1-5", {}, enabled=False, zone="UTC"),
-        TaskSchedule("tidy", "tidy", "6h", {"days": 3}, per_agent=True, owner="acme"),
+        TaskSchedule(
+            name="count",
+            task="acme/count",
+            when="0 3 * * 1-5",
+            params={},
+            enabled=False,
+            zone="UTC",
+        ),
+        TaskSchedule(
+            name="tidy", task="tidy", when="6h", params={"days": 3}, per_agent=True, owner="acme"
+        ),
     )
 
 

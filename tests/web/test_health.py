@@ -33,7 +33,16 @@ def test_a_task_that_fails_again_and_again_is_a_detail(opens: Opens) -> None:
     [agent] = workspace.agents.records()
     for number in range(3):
         record = RunRecord(
-            f"run-{number}", TASK, agent.id, agent.slug, "manual", "rest", 1.0, 2.0, "failed", "why"
+            id=f"run-{number}",
+            task_type=TASK,
+            agent_id=agent.id,
+            agent=agent.slug,
+            trigger="manual",
+            surface="rest",
+            start=1.0,
+            end=2.0,
+            status="failed",
+            reason="why",
         )
         RunLog(workspace.settings.root).add(record)
     health = site.ask("GET", "/health")

@@ -18,8 +18,8 @@ TEXT = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_si
 @given(TEXT, st.sampled_from(STATUSES), st.integers(0, 1))
 def test_no_line_holds_a_name_or_a_reason(text: str, status: Any, position: int) -> None:  # noqa: ANN401 - a status
     """Whatever the job is called, however it ends, and wherever it continues."""
-    steps = (StepRecord(text, text, text),)
-    job = Job(7, text, status=status, reason=text, steps=steps, task_type=text, model=text)
+    steps = (StepRecord(id=text, type=text, label=text),)
+    job = Job(id=7, label=text, status=status, reason=text, steps=steps, task_type=text, model=text)
     for event in (build_start_event(job, position), build_end_event(job)):
         line = json.dumps(describe_event(event), ensure_ascii=False)
         assert not set(text) & set(line)

@@ -35,7 +35,7 @@ class Stubborn:
         yield Delta("Well")
         self.before()
         calls = (REMEMBER,) if self.questions == 1 else ()
-        yield Answer(Message("assistant", "Well", calls), Usage(1, 1, 1), self.name)
+        yield Answer(Message(role="assistant", text="Well", calls=calls), Usage(1, 1, 1), self.name)
 
 
 @pytest.fixture

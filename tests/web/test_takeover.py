@@ -29,13 +29,14 @@ from looseleaf.workflows.step import StepOutcome, StepType
 def linger(run):
     while not Path(run.settings["until"]).exists() and not run.is_cancelled():
         time.sleep(0.01)
-    return StepOutcome(run.packets[:1])
+    return StepOutcome(packets=run.packets[:1])
 
 @hookimpl
 def register_steps(steps):
     schema = {"type": "object", "properties": {"until": {"type": "string"}}}
+    text = "Waits for a file."
     steps.register(
-        StepType("linger", "Linger", "Waits for a file.", linger, settings=schema)
+        StepType(name="linger", label="Linger", description=text, run=linger, settings=schema)
     )
 """
 MOST_SECONDS = 30.0  # until the jobs of a dead server are run by another one

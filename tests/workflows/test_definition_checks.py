@@ -39,15 +39,45 @@ def types() -> StepTypes:
     """Give a source, a step in the middle and one at the end."""
     types = StepTypes()
     register_core_packets(types.packets)
-    types.register(StepType("source", "Source", "Gives.", run, (), ("item",), SCHEMA))
-    types.register(StepType("think", "Think", "Thinks.", run, ("item",), ("ai_response",), SCHEMA))
-    types.register(StepType("post", "Post", "Posts.", run, ("ai_response",), (), SCHEMA))
+    types.register(
+        StepType(
+            name="source",
+            label="Source",
+            description="Gives.",
+            run=run,
+            takes=(),
+            gives=("item",),
+            settings=SCHEMA,
+        )
+    )
+    types.register(
+        StepType(
+            name="think",
+            label="Think",
+            description="Thinks.",
+            run=run,
+            takes=("item",),
+            gives=("ai_response",),
+            settings=SCHEMA,
+        )
+    )
+    types.register(
+        StepType(
+            name="post",
+            label="Post",
+            description="Posts.",
+            run=run,
+            takes=("ai_response",),
+            gives=(),
+            settings=SCHEMA,
+        )
+    )
     return types
 
 
 ROW = (Step("source", "source", "Feed", {"text": "x"}), Step("think", "think"), Step("p", "post"))
-NEWS = Pipeline(1, "news", "News", 1, 1, steps=ROW)
-MORNING = Flow(1, 1, "morning", "Morning", 1, 1)
+NEWS = Pipeline(id=1, slug="news", name="News", agent_id=1, user_id=1, steps=ROW)
+MORNING = Flow(id=1, pipeline_id=1, slug="morning", name="Morning", agent_id=1, user_id=1)
 
 
 def test_a_pipeline_that_fits_together_is_accepted(workspace: Workspace, types: StepTypes) -> None:

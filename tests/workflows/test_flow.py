@@ -14,7 +14,15 @@ from looseleaf.workflows.flow import (
 )
 from looseleaf.workflows.pipeline import Step
 
-MORNING = Flow(7, 1, "morning", "Morning", 3, 1, step_settings={"input": {"limit": 5}})
+MORNING = Flow(
+    id=7,
+    pipeline_id=1,
+    slug="morning",
+    name="Morning",
+    agent_id=3,
+    user_id=1,
+    step_settings={"input": {"limit": 5}},
+)
 
 
 def test_the_version_follows_every_field_but_the_times() -> None:

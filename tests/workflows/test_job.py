@@ -9,9 +9,11 @@ from looseleaf.workflows.job import Job, NewJob, parse_status
 
 def test_a_job_tells_its_state_in_one_text() -> None:
     """Status and reason stand together, as the reference stores them."""
-    job = Job(7, "News", status="failed", reason="timeout", started_at=10.0, completed_at=12.5)
+    job = Job(
+        id=7, label="News", status="failed", reason="timeout", started_at=10.0, completed_at=12.5
+    )
     assert (job.status_text, job.is_final, job.seconds) == ("failed - timeout", True, 2.5)
-    waiting = Job(8, "News", status="waiting", started_at=10.0)
+    waiting = Job(id=8, label="News", status="waiting", started_at=10.0)
     assert (waiting.status_text, waiting.is_final, waiting.seconds) == ("waiting", False, 0.0)
 
 
@@ -33,4 +35,4 @@ def test_a_status_is_read_with_its_reason(text: str, parts: tuple[str, str]) -> 
 
 def test_a_long_label_is_cut() -> None:
     """The database has 255 characters for it."""
-    assert len(NewJob("x" * 300).short_label) == 255
+    assert len(NewJob(label="x" * 300).short_label) == 255

@@ -6,9 +6,9 @@ from looseleaf.values import replace
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 NEWS = Pipeline(
-    1,
-    "news",
-    "Daily Music News",
+    id=1,
+    slug="news",
+    name="Daily Music News",
     agent_id=3,
     user_id=1,
     memory_files=("content-strategy.md",),

@@ -11,7 +11,16 @@ from looseleaf.workflows.pipeline import Pipeline, Step
 from looseleaf.workflows.prompt_parts import build_flow_part, build_pipeline_part
 
 STEPS = (Step("in", "input", "Feed"), Step("write", "ai", "Write"), Step("check", "ai"))
-NEWS = Pipeline(4, "news", "News", 1, 1, "Write.", ("a.md",), steps=STEPS)
+NEWS = Pipeline(
+    id=4,
+    slug="news",
+    name="News",
+    agent_id=1,
+    user_id=1,
+    system_prompt="Write.",
+    memory_files=("a.md",),
+    steps=STEPS,
+)
 
 
 def test_the_first_ai_step_asks_unless_another_is_named() -> None:
@@ -20,7 +29,9 @@ def test_the_first_ai_step_asks_unless_another_is_named() -> None:
     assert part.steps == ("Feed (input)", "Write (ai)", "AI (ai)")
     assert (part.step, build_pipeline_part(NEWS, "check").step) == (1, 2)
     assert (part.system_prompt, part.memory_files) == ("Write.", ("a.md",))
-    assert build_pipeline_part(Pipeline(1, "x", "X", 1, 1)).step is None
+    assert (
+        build_pipeline_part(Pipeline(id=1, slug="x", name="X", agent_id=1, user_id=1)).step is None
+    )
 
 
 def test_a_step_that_is_not_there_is_refused() -> None:
@@ -31,5 +42,7 @@ def test_a_step_that_is_not_there_is_refused() -> None:
 
 def test_a_flow_brings_its_memory() -> None:
     """After that of its pipeline."""
-    flow = Flow(9, 4, "f", "F", 1, 1, ("b.md",))
+    flow = Flow(
+        id=9, pipeline_id=4, slug="f", name="F", agent_id=1, user_id=1, memory_files=("b.md",)
+    )
     assert build_flow_part(flow) == request.FlowPart(9, "F", ("b.md",))

@@ -16,10 +16,10 @@ SETTINGS = {"type": "object", "required": ["text"], "properties": {"text": {"typ
 def step_type(name: str, takes: str = "", gives: str = "", **more: object) -> StepType:
     """Give a type of step that does nothing."""
     return StepType(
-        name,
-        name.title(),
-        "Does nothing.",
-        lambda _run: StepOutcome(),
+        name=name,
+        label=name.title(),
+        description="Does nothing.",
+        run=lambda _run: StepOutcome(),
         takes=tuple(takes.split()),
         gives=tuple(gives.split()),
         **more,  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ USER_STATUSES = (ACTIVE, DISABLED)
 TOKEN, APPLICATION, SESSION, LOGIN_LINK = "token", "application", "session", "login_link"
 
 
-@value
+@value(kw_only=True)
 class User:
     """Someone who may act here; ids are never used again."""
 
@@ -47,7 +47,7 @@ class Grant:
     created: float = 0.0
 
 
-@value
+@value(kw_only=True)
 class Credential:
     """A proof to act as a user: a public id, and the hash of a secret that is shown once."""
 

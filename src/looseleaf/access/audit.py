@@ -12,7 +12,7 @@ else:
     Protocol = object
 
 
-@value
+@value(kw_only=True)
 class Event:
     """An event of the audit: the actor, the action, the surface, the target and the outcome.
 

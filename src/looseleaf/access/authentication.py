@@ -142,7 +142,14 @@ class Authentication:
     def login_link(self, user: User, event: Event) -> IssuedCredential:
         """Create a link that begins one session of a user, within the hour."""
         return self.issue(
-            Credential("", LOGIN_LINK, user.id, "", expires=self._clock() + LINK_SECONDS), event
+            Credential(
+                id="",
+                kind=LOGIN_LINK,
+                user_id=user.id,
+                secret="",
+                expires=self._clock() + LINK_SECONDS,
+            ),
+            event,
         )
 
     def issue(self, template: Credential, event: Event) -> IssuedCredential:
@@ -169,7 +176,9 @@ class Authentication:
 
     def _begin_session(self, user: User, event: Event) -> IssuedCredential:
         expires = self._clock() + SESSION_SECONDS
-        return self.issue(Credential("", SESSION, user.id, "", expires=expires), event)
+        return self.issue(
+            Credential(id="", kind=SESSION, user_id=user.id, secret="", expires=expires), event
+        )
 
     def _authenticate_text(self, kind: str, text: str) -> Principal:
         # The version is read first, so that a change during the lookup makes the result outdated.
@@ -234,15 +243,15 @@ class Authentication:
         user = self._resolve_user(credential)
         grants = self._accounts.grants.list(user_id=user.id)
         principal = principals.Principal(
-            _KINDS[credential.kind],
-            user.id,
-            self._resolve_actor_name(user, credential),
-            user.capabilities,
-            {grant.agent_id: grant.role for grant in grants},
-            credential.agent_id,
-            credential.role,
-            credential.ceiling,
-            credential.id,
+            kind=_KINDS[credential.kind],
+            user_id=user.id,
+            name=self._resolve_actor_name(user, credential),
+            capabilities=user.capabilities,
+            grants={grant.agent_id: grant.role for grant in grants},
+            agent_id=credential.agent_id,
+            role=credential.role,
+            ceiling=credential.ceiling,
+            credential=credential.id,
         )
         if len(self._answers) >= _REMEMBER:
             self._answers.clear()

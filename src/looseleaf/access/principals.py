@@ -68,7 +68,7 @@ CHANGES = ("append", "write", "identity")
 PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
 
 
-@value
+@value(kw_only=True)
 class Principal:
     """The identity behind a call: a user, limited by the credential."""
 
@@ -119,7 +119,7 @@ class Principal:
         return lower_role(role, self.role) if role in ROLES and self.role in ROLES else None
 
 
-LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
+LOCAL_ADMINISTRATOR = Principal(kind=LOCAL, user_id=0, name="operator")
 
 
 def confine(principal: Principal, extra: frozenset[str] = frozenset()) -> Principal:
@@ -162,7 +162,13 @@ def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str
     The operator becomes an agent of `user`, so that the rules for agents apply.
     """
     if principal.is_local:
-        return Principal(AGENT, user, name, frozenset(CAPABILITIES), agent_id=agent_id)
+        return Principal(
+            kind=AGENT,
+            user_id=user,
+            name=name,
+            capabilities=frozenset(CAPABILITIES),
+            agent_id=agent_id,
+        )
     if agent_id and principal.agent_id not in (0, agent_id):
         raise Forbidden("read", "a credential that is not bound to another agent")
     return replace(principal, agent_id=agent_id or principal.agent_id)

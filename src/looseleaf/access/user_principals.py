@@ -23,11 +23,18 @@ def build_user_principal(
     """
     user = accounts.users.find(user_id)
     if user is None:
-        return Principal(AGENT, user_id, name, agent_id=agent_id)
+        return Principal(kind=AGENT, user_id=user_id, name=name, agent_id=agent_id)
     if user.status != ACTIVE:
-        return Principal(AGENT, user_id, name, agent_id=agent_id, role=_NO_ROLE)
+        return Principal(kind=AGENT, user_id=user_id, name=name, agent_id=agent_id, role=_NO_ROLE)
     grants = {grant.agent_id: grant.role for grant in accounts.grants.list(user_id=user_id)}
-    return Principal(AGENT, user_id, name, user.capabilities, grants, agent_id)
+    return Principal(
+        kind=AGENT,
+        user_id=user_id,
+        name=name,
+        capabilities=user.capabilities,
+        grants=grants,
+        agent_id=agent_id,
+    )
 
 
 def find_job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.values import value
+from looseleaf.values import field_names, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,6 @@ def budget_of(config: Mapping[str, Any] | None) -> Budget:
     """Parse `prompt_budget` of an agent's configuration."""
     if config is None:
         return NO_BUDGET
-    if not isinstance(config, dict) or not set(config) <= set(Budget.__match_args__):
+    if not isinstance(config, dict) or not set(config) <= set(field_names(Budget)):
         raise Invalid("prompt_budget takes page, total and unit.")
     return Budget(**config)

@@ -19,7 +19,7 @@ _MAX_SLUG = 64
 _MAX_NAME = 200
 
 
-@value
+@value(kw_only=True)
 class AgentRecord:
     """One agent: a stable id, the slug that names its folder, and its configuration."""
 
@@ -72,13 +72,13 @@ def parse_record(slug: str, content: bytes) -> AgentRecord:
 
         fields = json.loads(content)
     return AgentRecord(
-        int(fields["id"]),
-        slug,
-        fields["next_name"] if fields.get("next_slug") == slug else fields["name"],
-        int(fields["owner"]),
-        fields["status"],
-        fields["created"],
-        dict(fields["config"]),
+        id=int(fields["id"]),
+        slug=slug,
+        name=fields["next_name"] if fields.get("next_slug") == slug else fields["name"],
+        owner=int(fields["owner"]),
+        status=fields["status"],
+        created=fields["created"],
+        config=dict(fields["config"]),
     )
 
 

@@ -75,23 +75,23 @@ def collect_bundle(
     description = record.configuration.description
     agent = BundleAgent(record.slug, record.name, description, select_config(record.config))
     manifest = Manifest(
-        title.slug,
-        title.version,
-        agent,
-        {},
-        profile.handler_auth,
-        title.source_ref,
-        title.source_revision,
-        title.exported_at,
+        bundle_slug=title.slug,
+        bundle_version=title.version,
+        agent=agent,
+        included={},
+        handler_auth=profile.handler_auth,
+        source_ref=title.source_ref,
+        source_revision=title.source_revision,
+        exported_at=title.exported_at,
     )
     pipelines, flows, uploads = _collect_workflows(source, record, profile)
     return Bundle(
-        manifest,
-        dict(_collect_pages(source.pages, record, profile)),
-        _read_user_page(source.pages, record) if profile.learned_memory else None,
-        pipelines,
-        flows,
-        uploads,
+        manifest=manifest,
+        pages=dict(_collect_pages(source.pages, record, profile)),
+        user_page=_read_user_page(source.pages, record) if profile.learned_memory else None,
+        pipelines=pipelines,
+        flows=flows,
+        uploads=uploads,
         prompts=source.prompts.texts(),
     )
 

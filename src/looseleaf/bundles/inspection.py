@@ -37,7 +37,7 @@ class BundleFile:
     hash: str
 
 
-@value
+@value(kw_only=True)
 class BundleReport:
     """A bundle and its content, as an inspection describes it.
 
@@ -92,27 +92,29 @@ def inspect_bundle(bundle: Bundle, problems: tuple[str, ...]) -> BundleReport:
     """Describe a bundle, with every reason why it could not run here."""
     manifest = bundle.manifest
     return BundleReport(
-        manifest.bundle_slug,
-        manifest.bundle_version,
-        manifest.source_ref,
-        manifest.source_revision,
-        manifest.exported_at,
-        manifest.agent.slug,
-        manifest.agent.label,
-        manifest.agent.agent_config,
-        manifest.handler_auth,
-        describe_files(format_bundle(bundle)),
-        tuple(sorted(bundle.pipelines)),
-        tuple(sorted(bundle.flows)),
-        tuple(sorted(bundle.extras)),
-        not problems,
-        "incompatible" if problems else "compatible",
-        problems,
-        manifest.capabilities,
-        HOST_CAPABILITIES,
-        _find_unsupported(manifest),
-        tuple(sorted({path.partition("/")[0] for path in bundle.extras})),
-        tuple(sorted({problem.partition(": ")[0] for problem in problems} - {MANIFEST})),
+        bundle_slug=manifest.bundle_slug,
+        bundle_version=manifest.bundle_version,
+        source_ref=manifest.source_ref,
+        source_revision=manifest.source_revision,
+        exported_at=manifest.exported_at,
+        agent=manifest.agent.slug,
+        label=manifest.agent.label,
+        agent_config=manifest.agent.agent_config,
+        handler_auth=manifest.handler_auth,
+        files=describe_files(format_bundle(bundle)),
+        pipelines=tuple(sorted(bundle.pipelines)),
+        flows=tuple(sorted(bundle.flows)),
+        extras=tuple(sorted(bundle.extras)),
+        compatible=not problems,
+        status="incompatible" if problems else "compatible",
+        problems=problems,
+        required_capabilities=manifest.capabilities,
+        host_capabilities=HOST_CAPABILITIES,
+        unsupported_capabilities=_find_unsupported(manifest),
+        unknown_artifact_types=tuple(sorted({path.partition("/")[0] for path in bundle.extras})),
+        unsupported_artifacts=tuple(
+            sorted({problem.partition(": ")[0] for problem in problems} - {MANIFEST})
+        ),
     )
 
 

@@ -73,7 +73,7 @@ class ZipEntry:
     start: int  # of its packed bytes
 
 
-@value
+@value(kw_only=True)
 class _Header:
     """The fields of a file in the directory that are checked."""
 
@@ -217,10 +217,18 @@ def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
     if end > len(directory):
         raise InvalidArchive("the zip file", "its directory is cut off")
     name = directory[offset + _CENTRAL.size : name_end]
-    made_by, flags, method = fields[1], fields[3], fields[4]
-    checksum, packed_size, size = fields[7:10]
-    sizes = (checksum, packed_size, size)
-    return _Header(name, made_by, flags, method, *sizes, fields[15], fields[16]), end
+    header = _Header(
+        name=name,
+        version=fields[1],
+        flags=fields[3],
+        method=fields[4],
+        checksum=fields[7],
+        packed_size=fields[8],
+        size=fields[9],
+        attributes=fields[15],
+        offset=fields[16],
+    )
+    return header, end
 
 
 def _check_header(header: _Header, limits: ZipLimits, rules: PathRules) -> str | None:

@@ -42,7 +42,7 @@ def is_always_current() -> bool:
     return True
 
 
-@value
+@value(kw_only=True)
 class Context:
     """The principal and the workspace: its parts, and the pages that the principal may reach."""
 

@@ -33,9 +33,16 @@ def operation(
         if name in CATALOG:
             raise ValueError(f"there are two operations called {name}")
         run = wrap_operation(name, function, permission)
-        kind = (read_only, destructive, idempotent or read_only)
-        entry = Operation(name, run, permission, *kind, categories, changes_page=changes_page)
-        CATALOG[name] = entry
+        CATALOG[name] = Operation(
+            name=name,
+            run=run,
+            permission=permission,
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent or read_only,
+            categories=categories,
+            changes_page=changes_page,
+        )
         return run
 
     return enter

@@ -15,7 +15,7 @@ else:
 CATALOG: dict[str, Operation] = {}
 
 
-@value
+@value(kw_only=True)
 class Operation:
     """An operation; the signature and the docstring of its function are its schema."""
 

@@ -41,7 +41,7 @@ def build_request(
         agent = replace(agent, config=merge_config(agent.slug, agent.config, config))
     user = _resolve_user(context, where, agent)
     limit = choose_budget(context, agent) if budget is None else budget
-    return Request(agent, mode, user, budget=limit, **fields)
+    return Request(agent=agent, mode=mode, user=user, budget=limit, **fields)
 
 
 def compose(

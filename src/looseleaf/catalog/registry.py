@@ -49,11 +49,19 @@ class Operations(NamedRegistry):
             )
         run = wrap_operation(name, function, permission)
         run.__signature__ = _build_text_signature(function)  # type: ignore[attr-defined]
-        kind = (read_only, destructive, idempotent or read_only)
         for category in categories:
             check_word(category, "category of an operation")
         policy_categories = tuple(categories) or (owner or name.partition("/")[0],)
-        operation = Operation(name, run, permission, *kind, policy_categories, owner)
+        operation = Operation(
+            name=name,
+            run=run,
+            permission=permission,
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent or read_only,
+            categories=policy_categories,
+            owner=owner,
+        )
         try:
             build_input_schema(operation)
             build_result_schema(operation)

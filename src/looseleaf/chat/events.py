@@ -86,7 +86,7 @@ class TitleChanged:
     kind = "titled"
 
 
-@value
+@value(kw_only=True)
 class TurnEnded:
     """The turn is over and saved; `text` is the whole answer."""
 

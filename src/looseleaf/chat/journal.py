@@ -38,7 +38,8 @@ def format_conversation(entries: Sequence[SessionEntry]) -> str:
 def draft_entry(session: Session, entries: Sequence[SessionEntry], model: Model) -> str:
     """Let a model write the entry; a note names the session and the model."""
     reply = answer(
-        model, Question((JOURNAL_PROMPT,), (Message("user", format_conversation(entries)),))
+        model,
+        Question((JOURNAL_PROMPT,), (Message(role="user", text=format_conversation(entries)),)),
     )
     text = reply.message.text.strip()
     if not text:
@@ -57,5 +58,5 @@ def draft_title(entries: Sequence[SessionEntry], model: Model) -> str:
     """Let a model name a conversation by its first question and answer; "" where it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
     record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)
-    reply = answer(model, Question((TITLE_PROMPT,), (Message("user", record),)))
+    reply = answer(model, Question((TITLE_PROMPT,), (Message(role="user", text=record),)))
     return " ".join(reply.message.text.split()).strip("\"'“”")[:100].strip()

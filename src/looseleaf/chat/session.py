@@ -22,7 +22,7 @@ TITLE_CHARACTERS = 100
 BY_FIRST_WORDS, BY_MODEL, BY_PERSON = "first words", "model", "person"
 
 
-@value
+@value(kw_only=True)
 class Session:
     """A conversation without its messages."""
 
@@ -82,7 +82,7 @@ class WrittenPage:
     call: str
 
 
-@value
+@value(kw_only=True)
 class Turn:
     """One answer to a person, with everything that led to it."""
 
@@ -98,7 +98,7 @@ class Turn:
     written: tuple[WrittenPage, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class Opening:
     """A request to begin a turn; without a message, the last message is answered."""
 

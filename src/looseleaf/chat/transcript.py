@@ -28,7 +28,7 @@ def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
 
     def settle() -> None:
         result.extend(
-            Message("tool", INTERRUPTED, call=call, name=name, failed=True)
+            Message(role="tool", text=INTERRUPTED, call=call, name=name, failed=True)
             for call, name in open_calls.items()
         )
         open_calls.clear()

@@ -46,7 +46,7 @@ class Result:
     written: tuple[WrittenPage, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class TurnSetup:
     """The model, the tools and the limits of a turn."""
 
@@ -167,7 +167,9 @@ class TurnRunner:
         )
         self._before = signature
         self._written_pages += result.written
-        message = Message("tool", result.text, call=call.id, name=call.name, failed=result.failed)
+        message = Message(
+            role="tool", text=result.text, call=call.id, name=call.name, failed=result.failed
+        )
         self._save(message)
         return ToolReturned(call.id, call.name, result.text, result.failed, result.written)
 
@@ -208,17 +210,17 @@ class TurnRunner:
         """Save the outcome, and the part of an answer that was already shown."""
         self._over = True
         if last is None and self._text:
-            last = Message("assistant", self._text)
+            last = Message(role="assistant", text=self._text)
         written_pages = tuple(self._written_pages)
         outcome = TurnOutcome(status, self._usage, error, written_pages)
         self._chats.turns.end(self._lease, (last,) if last else (), outcome)
         return TurnEnded(
-            self._session.id,
-            self._turn.number,
-            status,
-            last.text if last else "",
-            self._usage,
-            written_pages,
-            self._steps,
-            warning,
+            session=self._session.id,
+            turn=self._turn.number,
+            status=status,
+            text=last.text if last else "",
+            usage=self._usage,
+            written=written_pages,
+            steps=self._steps,
+            warning=warning,
         )

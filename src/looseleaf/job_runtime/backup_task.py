@@ -41,10 +41,10 @@ def run_backup(run: TaskRun) -> TaskResult:
 
 
 BACKUP = SystemTask(
-    "backup",
-    "Backup",
-    "Write a backup of the whole workspace, verify it, and remove the oldest ones.",
-    run_backup,
+    type="backup",
+    label="Backup",
+    description="Write a backup of the whole workspace, verify it, and remove the oldest ones.",
+    run=run_backup,
     setting="backup_folder",
     trigger="Every night at 02:30",
     supports_run=True,

@@ -25,10 +25,10 @@ def run_commit(run: TaskRun) -> TaskResult:
 
 
 GIT_COMMIT = SystemTask(
-    "git_commit",
-    "Commit to git",
-    "Commit the pages that changed to the git repository of the workspace.",
-    run_commit,
+    type="git_commit",
+    label="Commit to git",
+    description="Commit the pages that changed to the git repository of the workspace.",
+    run=run_commit,
     setting="git_commits",
     trigger="Every hour",
     supports_run=True,

@@ -59,15 +59,15 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     model = model_of(context, request.agent, SOURCE, "")
     chats = chats_of(context.parts)
     opening = Opening(
-        "",
-        request.user,
-        request.agent.id,
-        SOURCE,
-        messages[0],
-        f"{run.pipeline.name or run.job.label}: {run.step.title}"[:100],
-        run.effect_key,
-        model.name,
-        SOURCE,
+        session="",
+        owner=request.user,
+        agent=request.agent.id,
+        mode=SOURCE,
+        message=messages[0],
+        title=f"{run.pipeline.name or run.job.label}: {run.step.title}"[:100],
+        request=run.effect_key,
+        model=model.name,
+        source=SOURCE,
     )
     rights = JobRights(context, run.job)
     start = chats.turns.begin(opening)
@@ -85,14 +85,14 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     for message in _settle_calls(context, run, start, saved_messages, run_tool_call):
         chats.turns.append(start.lease, (message,))
     setup = TurnSetup(
-        model,
-        lambda: _compose_system(context, request),
-        tuple(
+        model=model,
+        system=lambda: _compose_system(context, request),
+        offers=tuple(
             Offer(tool.name, tool.description, tool.parameters)
             for tool in list_model_tools(agent_context, request)
         ),
-        run_tool_call,
-        run.settings.get("max_turns") or choose_step_limit(context, request.agent),
+        run=run_tool_call,
+        limit=run.settings.get("max_turns") or choose_step_limit(context, request.agent),
         should_stop=lambda: run.is_cancelled() or rights.is_lost(),
     )
     end: TurnEnded | None = None
@@ -161,10 +161,12 @@ def _settle_calls(
     for call in calls:
         text = _find_result(run, call, pages)
         if text:
-            yield Message("tool", text, call=call.id, name=call.name)
+            yield Message(role="tool", text=text, call=call.id, name=call.name)
         elif _can_repeat(context, call):
             result = run_tool_call(call)
-            yield Message("tool", result.text, call=call.id, name=call.name, failed=result.failed)
+            yield Message(
+                role="tool", text=result.text, call=call.id, name=call.name, failed=result.failed
+            )
 
 
 def _find_result(run: StepRun, call: ToolCall, pages: list[Scope]) -> str:
@@ -218,7 +220,15 @@ def _read_result(context: Context, run: StepRun, session_id: str) -> TurnResult:
         for call in message.calls
     )
     text = answers[-1] if answers else ""
-    return TurnResult(text, turn.model, turn.usage, tools, messages, True, session_id)
+    return TurnResult(
+        text=text,
+        model=turn.model,
+        usage=turn.usage,
+        tools=tools,
+        transcript=messages,
+        is_complete=True,
+        session_id=session_id,
+    )
 
 
 def _describe_call(

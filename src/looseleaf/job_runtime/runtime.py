@@ -115,13 +115,13 @@ class JobRuntime:
             file_mode=modes[0],
         )
         parts = JobParts(
-            store.queue,
-            engine,
-            step_types_of(context.parts),
-            lambda job: JobStepServices(context, job, store.intents),
-            JobMemory(context, store.jobs),
-            context.clock,
-            context.parts.report,
+            queue=store.queue,
+            engine=engine,
+            step_types=step_types_of(context.parts),
+            open_parts=lambda job: JobStepServices(context, job, store.intents),
+            observer=JobMemory(context, store.jobs),
+            clock=context.clock,
+            report=context.parts.report,
         )
         locks = LockFiles(self._root, WORKER_LOCKS, modes=modes)
         firing = self.schedule_firing

@@ -37,7 +37,7 @@ def _list_nothing(_layer: Layer) -> Sequence[ListItem]:
     return ()
 
 
-@value
+@value(kw_only=True)
 class ComposeContext:
     """The facts that sections are built from.
 

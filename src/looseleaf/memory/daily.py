@@ -113,7 +113,7 @@ class DailyMemory:
     ) -> SearchResults:
         """Find a text in the journal, newest day first; both ends of the range are included."""
         search_query = Query(
-            query,
+            text=query,
             prefix=FOLDER,
             since=str(self.day(since)) if since else _FIRST,
             until=str(self.day(until)) if until else "",

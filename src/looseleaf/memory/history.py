@@ -26,7 +26,7 @@ _LONGEST_STEP = 7 * DAY_SECONDS
 _STEP_SHARE = 0.1
 
 
-@value
+@value(kw_only=True)
 class Revision:
     """One state of a page and how it came about; `hash` is "" where the page was deleted.
 

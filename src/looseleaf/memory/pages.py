@@ -37,7 +37,7 @@ MAX_PAGE_BYTES = 10_000_000
 _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tabs and line ends
 
 
-@value
+@value(kw_only=True)
 class Saved:
     """A page after a change; `changed` is False where the page had this text before."""
 
@@ -287,14 +287,21 @@ class MemoryPages:
         if outcome.changed and self._listeners:
             state = (outcome.hash, outcome.previous, outcome.bytes, outcome.revision)
             self._tell(Changed(scope, change, *state))
-        version = (outcome.hash, outcome.bytes, outcome.revision, outcome.previous)
         warnings = self.registry.size_warnings(scope.filename, content)
         warnings += self.registry.placement_warnings(scope.filename, scope.layer)
         if content.translate(None, _PLAIN):
             from looseleaf.memory.text.hidden_characters import build_hidden_warnings
 
             warnings += build_hidden_warnings(scope.filename, content)
-        return Saved(scope.filename, *version, outcome.changed, warnings)
+        return Saved(
+            filename=scope.filename,
+            hash=outcome.hash,
+            bytes=outcome.bytes,
+            revision=outcome.revision,
+            previous=outcome.previous,
+            changed=outcome.changed,
+            warnings=warnings,
+        )
 
     def _tell(self, event: Changed) -> None:
         for owner, listener in self._listeners:

@@ -24,7 +24,7 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _PRIVATE_FOLDERS = (".git", ".looseleaf")
 
 
-@value
+@value(kw_only=True)
 class RegisteredFile:
     """A page that is known by name, and its rules."""
 
@@ -79,19 +79,19 @@ class FileRegistry:
         """Add a file, or replace the one of the same name; by default, every mode injects it."""
         self._refuse_if_frozen(filename)
         file = RegisteredFile(
-            check_filename(filename),
-            _check_number(filename, "priority", priority),
-            _check_layer(layer),
-            protected,
-            False if composable else _check_editable(filename, editable=editable),
-            _check_modes(filename, modes),
-            composable,
-            _check_convention_path(filename, convention_path),
-            label or _format_label(filename),
-            description,
-            _check_budget(filename, "word_budget", word_budget),
-            _check_budget(filename, "byte_budget", byte_budget),
-            owner,
+            filename=check_filename(filename),
+            priority=_check_number(filename, "priority", priority),
+            layer=_check_layer(layer),
+            protected=protected,
+            editable=False if composable else _check_editable(filename, editable=editable),
+            modes=_check_modes(filename, modes),
+            composable=composable,
+            convention_path=_check_convention_path(filename, convention_path),
+            label=label or _format_label(filename),
+            description=description,
+            word_budget=_check_budget(filename, "word_budget", word_budget),
+            byte_budget=_check_budget(filename, "byte_budget", byte_budget),
+            owner=owner,
         )
         self._refuse_if_taken(file)
         self._files[casefold_name(filename)] = file

@@ -37,4 +37,4 @@ class EchoModel:
         input_words = sum(len(part.split()) for part in question.system)
         input_words += sum(len(part.text.split()) for part in question.messages)
         usage = Usage(1, input_words, len(text.split()))
-        yield Answer(Message("assistant", text, calls), usage, self.name)
+        yield Answer(Message(role="assistant", text=text, calls=calls), usage, self.name)

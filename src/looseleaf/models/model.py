@@ -48,7 +48,7 @@ class Attachment:
         return f"Attached: {self.name} ({self.media_type}{size}): {self.reference}"
 
 
-@value
+@value(kw_only=True)
 class Message:
     """One message: of a person, of the model, or of a tool that was called."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import PageEntry
 
 
-@value
+@value(kw_only=True)
 class AgentSummary:
     """An agent at a glance. Its journal and its folders of pages are not counted."""
 
@@ -57,17 +57,19 @@ def _summarize(context: Context, record: AgentRecord, *, authors: bool) -> Agent
     sizes = {entry.filename: entry.bytes for entry in entries}
     latest = max(entries, key=lambda entry: entry.updated, default=None)
     return AgentSummary(
-        record.id,
-        record.slug,
-        record.name,
-        record.status,
-        sizes.get(MAIN, 0),
-        _find_budget(context, MAIN),
-        sum(sizes.values()),
-        tuple(name for name, size in sizes.items() if 0 < _find_budget(context, name) < size),
-        latest.updated if latest else 0.0,
-        latest.filename if latest else "",
-        _find_author(context, record, latest) if authors and latest else "",
+        id=record.id,
+        slug=record.slug,
+        name=record.name,
+        status=record.status,
+        memory_bytes=sizes.get(MAIN, 0),
+        memory_budget=_find_budget(context, MAIN),
+        bytes=sum(sizes.values()),
+        over_budget=tuple(
+            name for name, size in sizes.items() if 0 < _find_budget(context, name) < size
+        ),
+        changed=latest.updated if latest else 0.0,
+        changed_page=latest.filename if latest else "",
+        changed_by=_find_author(context, record, latest) if authors and latest else "",
     )
 
 

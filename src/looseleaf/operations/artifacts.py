@@ -62,7 +62,7 @@ class PolicyProvenance:
     normalized: bool
 
 
-@value
+@value(kw_only=True)
 class RunArtifacts:
     """The artifacts of a job.
 
@@ -160,18 +160,18 @@ def get_run_artifacts(context: Context, job: int) -> RunArtifacts:
     if policy:
         provenance = PolicyProvenance("flow_snapshot", "flow.run_artifacts", normalized=True)
     return RunArtifacts(
-        SCHEMA_VERSION,
-        artifacts.job_id,
-        artifacts.status,
-        artifacts.agent_id,
-        artifacts.agent_slug,
-        artifacts.successful_tool_calls,
-        artifacts.artifact_files,
-        artifacts.artifact_refs,
-        artifacts.agent_memory_artifacts,
-        artifacts.daily_memory_artifacts,
-        policy,
-        provenance,
+        schema_version=SCHEMA_VERSION,
+        job_id=artifacts.job_id,
+        status=artifacts.status,
+        agent_id=artifacts.agent_id,
+        agent_slug=artifacts.agent_slug,
+        successful_tool_calls=artifacts.successful_tool_calls,
+        artifact_files=artifacts.artifact_files,
+        artifact_refs=artifacts.artifact_refs,
+        agent_memory_artifacts=artifacts.agent_memory_artifacts,
+        daily_memory_artifacts=artifacts.daily_memory_artifacts,
+        run_artifact_egress_policy=policy,
+        policy_provenance=provenance,
     )
 
 

@@ -25,7 +25,7 @@ SQLITE, POSTGRESQL, NO_DATABASE = "sqlite", "postgresql", "none"
 _PROGRESS_STEPS = 20  # lines that a terminal shows of one long act
 
 
-@value
+@value(kw_only=True)
 class BackupInfo:
     """A backup in the folder of backups.
 
@@ -56,7 +56,7 @@ class BackupInfo:
     program: str
 
 
-@value
+@value(kw_only=True)
 class NewBackup:
     """A backup that was made just now.
 
@@ -136,13 +136,13 @@ def write_backup(
 
     root = os.path.realpath(settings.root)
     description = BackupDescription(
-        FORMAT,
-        __version__,
-        float(now),
-        read_identity(root),
-        settings.name,
-        _name_database(settings, root),
-        settings.group_writable,
+        format=FORMAT,
+        program=__version__,
+        created=float(now),
+        workspace=read_identity(root),
+        name=settings.name,
+        database=_name_database(settings, root),
+        group_writable=settings.group_writable,
     )
     result = creation.create_backup(
         WorkspaceFiles(
@@ -156,14 +156,14 @@ def write_backup(
         is_cancelled=is_cancelled,
     )
     return NewBackup(
-        os.path.basename(result.path),
-        result.path,
-        format_time(now),
-        result.size,
-        result.files,
-        result.content_bytes,
-        description.database,
-        result.left_out,
+        name=os.path.basename(result.path),
+        path=result.path,
+        created=format_time(now),
+        size=result.size,
+        files=result.files,
+        content_bytes=result.content_bytes,
+        database=description.database,
+        left_out=result.left_out,
     )
 
 
@@ -246,17 +246,17 @@ def check_outside(root: str, folder: str) -> None:
 def _describe(backup: ListedBackup, identity: str, now: float) -> BackupInfo:
     description = backup.description
     return BackupInfo(
-        backup.name,
-        backup.path,
-        format_time(description.created),
-        max(0, int(now - description.created)),
-        backup.size,
-        description.workspace,
-        description.name,
-        bool(identity) and description.workspace == identity,
-        backup.is_whole,
-        description.database,
-        description.program,
+        name=backup.name,
+        path=backup.path,
+        created=format_time(description.created),
+        age=max(0, int(now - description.created)),
+        size=backup.size,
+        workspace=description.workspace,
+        workspace_name=description.name,
+        is_own=bool(identity) and description.workspace == identity,
+        is_whole=backup.is_whole,
+        database=description.database,
+        program=description.program,
     )
 
 

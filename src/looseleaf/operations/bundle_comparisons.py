@@ -29,7 +29,7 @@ class BundleRebase:
     entries: tuple[RebaseEntry, ...]
 
 
-@value
+@value(kw_only=True)
 class BundleStatus:
     """How the bundle that an agent came from differs from another one.
 
@@ -104,13 +104,13 @@ def show_bundle_status(context: Context, data: str, *, slug: str = "") -> Bundle
     waiting_keys = tuple(pending_upgrade.artifacts) if pending_upgrade is not None else ()
     changed_keys = find_changed_keys(destination.target_artifacts(bundle), ledger, waiting_keys)
     return BundleStatus(
-        slug or manifest.agent.slug,
-        find_drift(manifest, ledger, changed_keys),
-        manifest.bundle_slug,
-        manifest.bundle_version,
-        manifest.source_revision,
-        ledger.bundle_slug if ledger is not None else "",
-        ledger.bundle_version if ledger is not None else "",
-        ledger.source_revision if ledger is not None else "",
-        changed_keys,
+        agent=slug or manifest.agent.slug,
+        status=find_drift(manifest, ledger, changed_keys),
+        bundle_slug=manifest.bundle_slug,
+        bundle_version=manifest.bundle_version,
+        source_revision=manifest.source_revision,
+        installed_slug=ledger.bundle_slug if ledger is not None else "",
+        installed_version=ledger.bundle_version if ledger is not None else "",
+        installed_revision=ledger.source_revision if ledger is not None else "",
+        changed=changed_keys,
     )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
 
 
-@value
+@value(kw_only=True)
 class BundlePlan:
     """What an install or upgrade would do, and what it did.
 
@@ -217,11 +217,11 @@ def _describe_plan(
     """Describe a plan of which nothing is done; the title is the agent and the act."""
     agent, act = title
     return BundlePlan(
-        agent or bundle.manifest.agent.slug,
-        act,
-        bundle.manifest.bundle_slug,
-        bundle.manifest.bundle_version,
-        "",
+        agent=agent or bundle.manifest.agent.slug,
+        act=act,
+        bundle_slug=bundle.manifest.bundle_slug,
+        bundle_version=bundle.manifest.bundle_version,
+        installed_version="",
         dry_run=True,
         counts=count_buckets(entries),
         entries=tuple(_hide_prompt(context, entry) for entry in entries),

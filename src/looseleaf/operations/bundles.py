@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 ALLOW_SECRETS = "say that they may leave (--allow-secrets, or allow_secrets)"
 
 
-@value
+@value(kw_only=True)
 class BundlePreview:
     """What would leave with an export: each file, and each place that looks like a secret."""
 
@@ -62,7 +62,7 @@ class BundlePreview:
     hash: str
 
 
-@value
+@value(kw_only=True)
 class BundleArchive:
     """An exported bundle; `data` is a zip archive in base64, and `hash` the sha256 of it."""
 
@@ -98,15 +98,15 @@ def preview_bundle(
     bundle, left_out = _collect(context, agent, profile, slug, version)
     files = _format_files(bundle)
     return BundlePreview(
-        bundle.manifest.agent.slug,
-        profile,
-        bundle.manifest.bundle_slug,
-        bundle.manifest.bundle_version,
-        describe_files(files),
-        sum(map(len, files.values())),
-        tuple(scan_files(sorted(list_readable_files(bundle).items()))),
-        left_out,
-        hash_content(pack_files(files)),
+        agent=bundle.manifest.agent.slug,
+        profile=profile,
+        bundle_slug=bundle.manifest.bundle_slug,
+        bundle_version=bundle.manifest.bundle_version,
+        files=describe_files(files),
+        bytes=sum(map(len, files.values())),
+        secrets=tuple(scan_files(sorted(list_readable_files(bundle).items()))),
+        left_out=left_out,
+        hash=hash_content(pack_files(files)),
     )
 
 
@@ -138,14 +138,14 @@ def export_bundle(
         raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
     content = pack_files(files)
     return BundleArchive(
-        bundle.manifest.agent.slug,
-        profile,
-        bundle.manifest.bundle_slug,
-        bundle.manifest.bundle_version,
-        describe_files(files),
-        left_out,
-        hash_content(content),
-        b64encode(content).decode(),
+        agent=bundle.manifest.agent.slug,
+        profile=profile,
+        bundle_slug=bundle.manifest.bundle_slug,
+        bundle_version=bundle.manifest.bundle_version,
+        files=describe_files(files),
+        left_out=left_out,
+        hash=hash_content(content),
+        data=b64encode(content).decode(),
     )
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _LONGEST_REQUEST = 200
 
 
-@value
+@value(kw_only=True)
 class Reply:
     """The end of a turn, for programs."""
 
@@ -91,17 +91,17 @@ def converse(
     )
     message = None
     if chat_input.message is not None:
-        message = Message("user", chat_input.message, attachments=chat_input.attachments)
+        message = Message(role="user", text=chat_input.message, attachments=chat_input.attachments)
     local = context.principal.is_local
     opening = Opening(
-        session.id if session else "",
-        request.user if local else context.principal.user_id,
-        agent.id,
-        mode,
-        message,
-        derive_title(chat_input.message or ""),
-        chat_input.request,
-        model.name,
+        session=session.id if session else "",
+        owner=request.user if local else context.principal.user_id,
+        agent=agent.id,
+        mode=mode,
+        message=message,
+        title=derive_title(chat_input.message or ""),
+        request=chat_input.request,
+        model=model.name,
     )
     start = chats_of(context.parts).turns.begin(opening)
     return _take_turn(context, start, request, model)
@@ -116,16 +116,16 @@ def _take_turn(
         return
     agent_context = as_agent(context, start.session, request.agent)
     setup = TurnSetup(
-        model,
-        lambda: _compose_system(context, request),
-        tuple(
+        model=model,
+        system=lambda: _compose_system(context, request),
+        offers=tuple(
             Offer(tool.name, tool.description, tool.parameters)
             for tool in list_model_tools(agent_context, request)
         ),
-        lambda call: run_call(agent_context, request, call),
-        choose_step_limit(context, request.agent),
-        request.agent.configuration.chat.compaction,
-        lambda: not context.is_current(),
+        run=lambda call: run_call(agent_context, request, call),
+        limit=choose_step_limit(context, request.agent),
+        compaction=request.agent.configuration.chat.compaction,
+        should_stop=lambda: not context.is_current(),
     )
     for event in TurnRunner(chats, start, start.lease, setup, start.first_message).run():
         if isinstance(event, TurnEnded) and event.status == "completed":
@@ -151,7 +151,14 @@ def _repeat_end(context: Context, start: BegunTurn) -> TurnEnded:
     turn = start.turn
     text = texts[-1] if texts else ""
     return TurnEnded(
-        start.session.id, turn.number, turn.status, text, turn.usage, turn.written, 0, ""
+        session=start.session.id,
+        turn=turn.number,
+        status=turn.status,
+        text=text,
+        usage=turn.usage,
+        written=turn.written,
+        steps=0,
+        warning="",
     )
 
 
@@ -257,19 +264,19 @@ def _reply(context: Context, end: TurnEnded, calls: list[ToolCalled]) -> Reply:
     session = resolve_session(context, end.session)
     agent = agent_of(context, session.agent)
     return Reply(
-        end.session,
-        end.turn,
-        end.status,
-        end.status == "completed",
-        end.text,
-        session.title,
-        end.steps,
-        choose_step_limit(context, agent),
-        end.status == "limit",
-        end.warning,
-        tuple(calls),
-        end.written,
-        end.usage,
+        session_id=end.session,
+        turn=end.turn,
+        status=end.status,
+        completed=end.status == "completed",
+        response=end.text,
+        title=session.title,
+        steps=end.steps,
+        max_turns=choose_step_limit(context, agent),
+        max_turns_reached=end.status == "limit",
+        warning=end.warning,
+        tool_calls=tuple(calls),
+        written=end.written,
+        usage=end.usage,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Shelf
 
 
-@value
+@value(kw_only=True)
 class PageInfo:
     """One page of a list, with its rules in the registry."""
 
@@ -79,15 +79,15 @@ def _describe_page(
     if file is not None and file.layer != shelf.layer:
         file = None
     return PageInfo(
-        filename,
-        shelf.layer,
-        size,
-        updated,
-        file is not None,
-        file is not None and file.protected,
-        file.editable if file else True,
-        file.label if file else "",
-        max(0.0, (context.clock() - updated) / DAY_SECONDS),
+        file=filename,
+        layer=shelf.layer,
+        bytes=size,
+        updated=updated,
+        registered=file is not None,
+        protected=file is not None and file.protected,
+        editable=file.editable if file else True,
+        label=file.label if file else "",
+        age_days=max(0.0, (context.clock() - updated) / DAY_SECONDS),
     )
 
 

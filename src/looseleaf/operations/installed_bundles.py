@@ -26,7 +26,7 @@ class ArtifactState:
     current_hash: str
 
 
-@value
+@value(kw_only=True)
 class InstalledBundle:
     """The bundle that an agent came from, and what was changed since."""
 
@@ -85,13 +85,13 @@ def _describe_installed(
             states.append(ArtifactState(key, entry.path, status, entry.hash, actual))
     pending_upgrade = destination.pending.read(record.id)
     return InstalledBundle(
-        record.slug,
-        ledger.bundle_slug,
-        ledger.bundle_version,
-        ledger.source_ref,
-        ledger.source_revision,
-        ledger.installed_at,
-        ledger.updated_at,
-        tuple(pending_upgrade.artifacts) if pending_upgrade is not None else (),
-        tuple(states),
+        agent=record.slug,
+        bundle_slug=ledger.bundle_slug,
+        bundle_version=ledger.bundle_version,
+        source_ref=ledger.source_ref,
+        source_revision=ledger.source_revision,
+        installed_at=ledger.installed_at,
+        updated_at=ledger.updated_at,
+        waiting=tuple(pending_upgrade.artifacts) if pending_upgrade is not None else (),
+        artifacts=tuple(states),
     )

@@ -123,12 +123,12 @@ def list_jobs(  # noqa: PLR0913 - one for each way to choose
     """
     agents = list_agent_ids(context, agent)
     jobs = JobFilter(
-        _read_statuses(status),
-        find_pipeline(context, pipeline).id if pipeline is not None else None,
-        find_flow(context, flow).id if flow is not None else None,
-        None if agents is None else tuple(agents),
-        source,
-        task_type,
+        statuses=_read_statuses(status),
+        pipeline_id=find_pipeline(context, pipeline).id if pipeline is not None else None,
+        flow_id=find_flow(context, flow).id if flow is not None else None,
+        agent_ids=None if agents is None else tuple(agents),
+        source=source,
+        task_type=task_type,
     )
     page_size, start = bound_limit(limit), bound_offset(offset)
     page, total = jobs_of(context.parts).jobs.list(jobs, limit=page_size, offset=start)

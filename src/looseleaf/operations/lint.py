@@ -34,7 +34,7 @@ _ROUNDS = 5  # edits that touch the same lines are applied one after the other
 _MOST_PAGE_BYTES = 1_000_000
 
 
-@value
+@value(kw_only=True)
 class LintFinding:
     """A problem in a page, and the edit that mends it.
 
@@ -241,16 +241,16 @@ def _identify(page: LintPage, problem: LintProblem) -> str:
 def _describe(page: LintPage, problem: LintProblem, diff: str) -> LintFinding:
     text = page.lines[problem.line - 1].rstrip() if problem.line else ""
     return LintFinding(
-        _identify(page, problem),
-        problem.rule,
-        page.file,
-        page.layer,
-        problem.line,
-        text,
-        problem.message,
-        problem.advice,
-        problem.edit is not None,
-        diff,
+        id=_identify(page, problem),
+        rule=problem.rule,
+        file=page.file,
+        layer=page.layer,
+        line=problem.line,
+        text=text,
+        message=problem.message,
+        advice=problem.advice,
+        fixable=problem.edit is not None,
+        diff=diff,
     )
 
 

@@ -25,7 +25,7 @@ DEFAULT_CHARS = 20_000
 MOST_CHARS = 100_000
 
 
-@value
+@value(kw_only=True)
 class Remembered:
     """A page, or as much of its beginning as was asked for; without one, `exists` is false."""
 
@@ -201,11 +201,20 @@ def _read(context: Context, scope: Scope, max_chars: int | None) -> Remembered:
         raise Invalid(f"max_chars is at least 1, and counts as {MOST_CHARS} at most.")
     page = context.pages.read(scope)
     if isinstance(page, Missing):
-        return Remembered(scope.filename, False, "", 0, False)
+        return Remembered(
+            filename=scope.filename, exists=False, content="", content_length=0, truncated=False
+        )
     text = decode_text(scope.filename, page.content)
     excerpt = text[: min(max_chars, MOST_CHARS)]
     is_cut = len(excerpt) < len(text)
-    return Remembered(scope.filename, True, excerpt, len(text), is_cut, page.hash)
+    return Remembered(
+        filename=scope.filename,
+        exists=True,
+        content=excerpt,
+        content_length=len(text),
+        truncated=is_cut,
+        hash=page.hash,
+    )
 
 
 def _replace(context: Context, scope: Scope, old: str, new: str) -> Saved:

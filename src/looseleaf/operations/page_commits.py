@@ -23,7 +23,7 @@ LAYER_FOLDERS = ("agents", "network", "shared", "users")
 _MOST_BLOB_BYTES = 1_000_000  # of a page as committed, to find it in the history
 
 
-@value
+@value(kw_only=True)
 class PageCommit:
     """A commit of pages; nothing was committed where `commit` is "".
 
@@ -77,7 +77,7 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
         tree = repository.add(names)
     changes = repository.compare(head, tree)
     if not changes:
-        return PageCommit("", branch)
+        return PageCommit(commit="", branch=branch)
     described_changes = [
         _describe(repository, change, agents, history) for change in changes[:MOST_PAGES]
     ]
@@ -86,13 +86,13 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
     staged_files = repository.update_index(changes)
     kinds = [change.kind for change in changes]
     return PageCommit(
-        commit,
-        branch,
-        message.partition("\n")[0],
-        kinds.count("added"),
-        kinds.count("changed"),
-        kinds.count("deleted"),
-        staged_files,
+        commit=commit,
+        branch=branch,
+        subject=message.partition("\n")[0],
+        added=kinds.count("added"),
+        changed=kinds.count("changed"),
+        deleted=kinds.count("deleted"),
+        staged=staged_files,
     )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
 
 
-@value
+@value(kw_only=True)
 class WaitingPart:
     """A part of a bundle that waits.
 
@@ -55,7 +55,7 @@ class WaitingPart:
     diff: str
 
 
-@value
+@value(kw_only=True)
 class WaitingUpgrade:
     """What waits for one agent.
 
@@ -179,13 +179,13 @@ def _check_tools(context: Context, upgrade: PendingUpgrade, keys: set[str]) -> N
 
 def _describe(record: AgentRecord, upgrade: PendingUpgrade) -> WaitingUpgrade:
     return WaitingUpgrade(
-        record.slug,
-        upgrade.kind,
-        upgrade.bundle_slug,
-        upgrade.bundle_version,
-        upgrade.created_at,
-        upgrade.created_by,
-        tuple(upgrade.artifacts),
+        agent=record.slug,
+        kind=upgrade.kind,
+        bundle_slug=upgrade.bundle_slug,
+        bundle_version=upgrade.bundle_version,
+        created_at=upgrade.created_at,
+        created_by=upgrade.created_by,
+        waiting=tuple(upgrade.artifacts),
     )
 
 
@@ -197,14 +197,14 @@ def _describe_part(
 ) -> WaitingPart:
     target, present = upgrade.target(key), current.get(key)
     return WaitingPart(
-        key,
-        upgrade.artifacts[key].reason,
-        target.path,
-        target.hash,
-        present.hash if present is not None else "",
-        is_outdated(upgrade, key, current),
-        is_mergeable(target),
-        format_diff(present or builtins.get(key), target),
+        key=key,
+        reason=upgrade.artifacts[key].reason,
+        source_path=target.path,
+        target_hash=target.hash,
+        current_hash=present.hash if present is not None else "",
+        outdated=is_outdated(upgrade, key, current),
+        mergeable=is_mergeable(target),
+        diff=format_diff(present or builtins.get(key), target),
     )
 
 

@@ -63,7 +63,7 @@ class Side:
         return self.pipeline not in (None, "") or self.flow is not None
 
 
-@value
+@value(kw_only=True)
 class Checked:
     """Whether a prompt keeps its budgets, and what does not.
 
@@ -291,24 +291,28 @@ def check_prompt(  # noqa: PLR0913 - the same
         chain.tokenizer.count,
         context.pages.registry,
     )
-    tokens = chain.tokenizer.count(assembly.text)
-    size = len(assembly.text.encode())
     problems = find_prompt_problems(context.pages, assembly)
-    sizes = (size, tokens, chain.tokenizer.name, tuple(overruns))
+    checked = Checked(
+        fits=not overruns and not problems,
+        bytes=len(assembly.text.encode()),
+        tokens=chain.tokenizer.count(assembly.text),
+        tokenizer=chain.tokenizer.name,
+        overruns=tuple(overruns),
+        omitted=assembly.omitted,
+        problems=problems,
+    )
     if not host:
-        fits = not overruns and not problems
-        return Checked(fits, *sizes, omitted=assembly.omitted, problems=problems)
+        return checked
     limit = build_host_limit(context, assembly.request.agent, host, max_characters)
     excerpt = fit_to_host(assembly, limit)
-    return Checked(
-        not (overruns or problems or excerpt.truncated or excerpt.omitted),
-        *sizes,
-        host,
-        limit.output_size(excerpt),
-        limit.characters,
-        excerpt.truncated,
-        excerpt.omitted,
-        problems,
+    return replace(
+        checked,
+        fits=checked.fits and not excerpt.truncated and not excerpt.omitted,
+        host=host,
+        characters=limit.output_size(excerpt),
+        max_characters=limit.characters,
+        truncated=excerpt.truncated,
+        omitted=excerpt.omitted,
     )
 
 

@@ -42,7 +42,7 @@ class RetentionRun:
     report: str
 
 
-@value
+@value(kw_only=True)
 class RetentionInfo:
     """One kind of data, how long it is kept, and when some of it was last removed.
 
@@ -65,7 +65,7 @@ class RetentionInfo:
     runs: tuple[RetentionRun, ...]
 
 
-@value
+@value(kw_only=True)
 class RetentionReport:
     """The data of one kind that was removed, or would be.
 
@@ -145,13 +145,13 @@ def _is_enabled(context: Context, rule: RetentionRule) -> bool:
 def _describe_rule(context: Context, rule: RetentionRule, log: RunLog) -> RetentionInfo:
     task = system_tasks_of(context.parts).get(rule.task_type)
     return RetentionInfo(
-        rule.task_type,
-        rule.label,
-        rule.description,
-        {name: getattr(context.settings, name) for name in rule.settings},
-        task.is_enabled(context.settings),
-        task.trigger,
-        tuple(_list_runs(log, rule))[:_MOST_RUNS],
+        task_type=rule.task_type,
+        label=rule.label,
+        description=rule.description,
+        settings={name: getattr(context.settings, name) for name in rule.settings},
+        enabled=task.is_enabled(context.settings),
+        trigger=task.trigger,
+        runs=tuple(_list_runs(log, rule))[:_MOST_RUNS],
     )
 
 
@@ -164,11 +164,11 @@ def _list_runs(log: RunLog, rule: RetentionRule) -> Iterator[RetentionRun]:
 def _preview_rule(context: Context, rule: RetentionRule) -> RetentionReport:
     result = apply_rule(rule, context.parts, context.settings, dry_run=True)
     return RetentionReport(
-        rule.task_type,
-        rule.label,
-        result.status,
-        result.reason,
-        result.details["counts"],
+        task_type=rule.task_type,
+        label=rule.label,
+        status=result.status,
+        report=result.reason,
+        counts=result.details["counts"],
         is_failure=False,
         enabled=_is_enabled(context, rule),
     )
@@ -179,11 +179,11 @@ def _run_rule(context: Context, rule: RetentionRule) -> RetentionReport:
     trigger = SCHEDULE if context.activity.kind == JOB else MANUAL
     run = run_once(context, task, None, RunRequest(trigger=trigger, surface=context.surface))
     return RetentionReport(
-        rule.task_type,
-        rule.label,
-        run.status,
-        run.reason,
-        run.details.get("counts", {}),
-        run.is_failure,
-        task.is_enabled(context.settings),
+        task_type=rule.task_type,
+        label=rule.label,
+        status=run.status,
+        report=run.reason,
+        counts=run.details.get("counts", {}),
+        is_failure=run.is_failure,
+        enabled=task.is_enabled(context.settings),
     )

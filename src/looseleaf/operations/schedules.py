@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHOWN_TIMES = 3
 
 
-@value
+@value(kw_only=True)
 class ScheduleInfo:
     """One schedule.
 
@@ -157,18 +157,18 @@ def _describe(context: Context, entry: ScheduleEntry, state: ScheduleState | Non
         else:
             times = list_times(entry.timing, state.next_run, SHOWN_TIMES, zone=entry.zone)
     return ScheduleInfo(
-        entry.id,
-        entry.label,
-        "flow" if entry.flow_id else "task",
-        entry.timing.describe(),
-        entry.zone,
-        find_agent_slug(context, entry.agent_id) if entry.agent_id else "",
-        entry.task_type,
-        entry.per_agent,
-        status,
-        tuple(map(format_time, times)),
-        tuple(format_local(time, entry.zone) for time in times),
-        format_time(state.last_run) if state and state.last_run else "",
-        state.last_job if state else 0,
-        state.problem if state else "",
+        schedule=entry.id,
+        label=entry.label,
+        kind="flow" if entry.flow_id else "task",
+        when=entry.timing.describe(),
+        zone=entry.zone,
+        agent=find_agent_slug(context, entry.agent_id) if entry.agent_id else "",
+        task_type=entry.task_type,
+        per_agent=entry.per_agent,
+        status=status,
+        next_runs=tuple(map(format_time, times)),
+        next_local=tuple(format_local(time, entry.zone) for time in times),
+        last_run=format_time(state.last_run) if state and state.last_run else "",
+        last_job=state.last_job if state else 0,
+        problem=state.problem if state else "",
     )

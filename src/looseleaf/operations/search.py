@@ -72,7 +72,7 @@ def search(  # noqa: PLR0913 - one for each way to choose
 
     shelf = scope_of(context, file, where).shelf if file else _resolve_shelf(context, where)
     question = Query(
-        query,
+        text=query,
         filename=file,
         section=section,
         context=lines,

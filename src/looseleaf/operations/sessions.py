@@ -25,7 +25,7 @@ MOST_FOUND = 50
 _AROUND = 60  # characters of an excerpt before the match
 
 
-@value
+@value(kw_only=True)
 class SessionInfo:
     """A conversation as a list shows it."""
 
@@ -229,18 +229,18 @@ def describe_session(context: Context, session: Session) -> SessionInfo:
     except AgentMissing:
         slug = ""  # deleted; what was said stays
     return SessionInfo(
-        session.id,
-        session.title,
-        session.mode,
-        session.agent,
-        slug,
-        session.owner,
-        session.messages,
-        session.unread,
-        session.running,
-        format_time(session.created),
-        format_time(session.updated),
-        format_time(session.finished) if session.finished else "",
+        session_id=session.id,
+        title=session.title,
+        mode=session.mode,
+        agent_id=session.agent,
+        agent_slug=slug,
+        user_id=session.owner,
+        message_count=session.messages,
+        unread_count=session.unread,
+        running=session.running,
+        created_at=format_time(session.created),
+        updated_at=format_time(session.updated),
+        finished_at=format_time(session.finished) if session.finished else "",
     )
 
 

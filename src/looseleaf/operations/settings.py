@@ -7,7 +7,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.setting_tables import Provider, WordPressSite
 from looseleaf.settings import RUNTIME, Settings, check_runtime, load
-from looseleaf.values import Secret, value
+from looseleaf.values import Secret, field_names, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def list_settings(context: Context) -> list[SettingInfo]:
     context.allow()
     in_database = context.parts.accounts().settings.all()
     in_file, file_alone = _read_file(context)
-    names = [name for name in Settings.__match_args__ if name != "root"]
+    names = [name for name in field_names(Settings) if name != "root"]
     return [_describe_setting(context, name, in_database, in_file, file_alone) for name in names]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_AGENTS = 20
 
 
-@value
+@value(kw_only=True)
 class StatusInfo:
     """Which workspace answers, for whom, and which agent is meant when none is named."""
 
@@ -47,16 +47,16 @@ def show_status(context: Context, *, where: Where = DEFAULT_WHERE) -> StatusInfo
     agent = _find_agent(context, where)
     model = context.parts.model_for(agent[0], "chat") if agent else None
     return StatusInfo(
-        __version__,
-        settings.name,
-        settings.root if principal.is_local else "",
-        context.actor or principal.name,
-        settings.default_user if principal.is_local else principal.user_id,
-        agent[1] if agent else "",
-        tuple(slugs[:MOST_AGENTS]),
-        len(slugs),
-        model or "",
-        settings.daily_memory_enabled,
+        version=__version__,
+        workspace=settings.name,
+        root=settings.root if principal.is_local else "",
+        actor=context.actor or principal.name,
+        user_id=settings.default_user if principal.is_local else principal.user_id,
+        agent=agent[1] if agent else "",
+        agents=tuple(slugs[:MOST_AGENTS]),
+        agent_count=len(slugs),
+        model=model or "",
+        journal=settings.daily_memory_enabled,
     )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _AGENT_PARAMETERS = ("agent", "agent_id", "agent_slug")
 
 
-@value
+@value(kw_only=True)
 class TaskInfo:
     """A system task, and its condition for one agent or for the workspace.
 
@@ -74,7 +74,7 @@ class TaskInfo:
     needs_attention: bool
 
 
-@value
+@value(kw_only=True)
 class RunInfo:
     """One run of a system task.
 
@@ -229,16 +229,16 @@ def run_once(
 def describe_run(record: RunRecord) -> RunInfo:
     """Describe a run for people and programs."""
     return RunInfo(
-        record.id,
-        record.task_type,
-        record.agent,
-        record.trigger,
-        format_time(record.start),
-        format_time(record.end),
-        record.status,
-        record.reason,
-        record.is_failure,
-        record.details,
+        id=record.id,
+        task_type=record.task_type,
+        agent=record.agent,
+        trigger=record.trigger,
+        start=format_time(record.start),
+        end=format_time(record.end),
+        status=record.status,
+        reason=record.reason,
+        is_failure=record.is_failure,
+        details=record.details,
     )
 
 
@@ -257,20 +257,20 @@ def _resolve_agents(
 def _describe(task: SystemTask, condition: TaskCondition, context: Context) -> TaskInfo:
     trigger = task.trigger or "Run by hand"
     return TaskInfo(
-        task.type,
-        task.label,
-        task.description,
-        task.setting,
-        task.is_enabled(context.settings),
-        trigger,
-        "scheduled" if task.trigger else "manual",
-        task.supports_run,
-        dict(task.params),
-        condition.agent,
-        format_time(condition.last_run_at) if condition.last_run_at else "",
-        condition.last_status,
-        condition.last_reason,
-        condition.run_count,
-        condition.bad_runs,
-        condition.needs_attention,
+        task_type=task.type,
+        label=task.label,
+        description=task.description,
+        setting_key=task.setting,
+        enabled=task.is_enabled(context.settings),
+        trigger=trigger,
+        trigger_type="scheduled" if task.trigger else "manual",
+        supports_run=task.supports_run,
+        params=dict(task.params),
+        agent=condition.agent,
+        last_run_at=format_time(condition.last_run_at) if condition.last_run_at else "",
+        last_status=condition.last_status,
+        last_reason=condition.last_reason,
+        run_count=condition.run_count,
+        bad_runs=condition.bad_runs,
+        needs_attention=condition.needs_attention,
     )

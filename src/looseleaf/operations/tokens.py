@@ -36,7 +36,7 @@ _MOST_LABEL = 100
 _FOR_EVER = 0.0
 
 
-@value
+@value(kw_only=True)
 class TokenInfo:
     """A credential as others see it; the secret is shown once, as `token`."""
 
@@ -84,14 +84,14 @@ def create_token(
     owner = _acts_as(context, record, user)
     ceiling = _limit_ceiling(context, capabilities, AGENT_CEILING if record else None)
     credential = Credential(
-        "",
-        TOKEN,
-        owner.id,
-        "",
-        record.id if record else 0,
-        _limit_role(context, record, role),
-        _check_label(label),
-        ceiling,
+        id="",
+        kind=TOKEN,
+        user_id=owner.id,
+        secret="",
+        agent_id=record.id if record else 0,
+        role=_limit_role(context, record, role),
+        label=_check_label(label),
+        ceiling=ceiling,
         expires=_expires(context, expires_in),
     )
     target = f"agent={record.slug} label={label}" if record else f"user={owner.login} label={label}"
@@ -121,10 +121,10 @@ def create_application_password(
     """
     owner = _acts_as(context, None, user)
     credential = Credential(
-        "",
-        APPLICATION,
-        owner.id,
-        "",
+        id="",
+        kind=APPLICATION,
+        user_id=owner.id,
+        secret="",
         role=_limit_role(context, None, role),
         label=_check_label(label),
         ceiling=_limit_ceiling(context, capabilities, None),
@@ -304,16 +304,16 @@ def _describe_issue(issue: IssuedCredential) -> TokenInfo:
 def _describe_credential(credential: Credential, text: str = "") -> TokenInfo:
     ceiling = credential.ceiling
     return TokenInfo(
-        credential.id,
-        credential.kind,
-        credential.user_id,
-        credential.agent_id,
-        credential.role,
-        credential.label,
-        None if ceiling is None else tuple(sorted(ceiling)),
-        credential.created,
-        credential.expires,
-        credential.last_used,
-        credential.ended,
-        text,
+        id=credential.id,
+        kind=credential.kind,
+        user_id=credential.user_id,
+        agent_id=credential.agent_id,
+        role=credential.role,
+        label=credential.label,
+        capabilities=None if ceiling is None else tuple(sorted(ceiling)),
+        created=credential.created,
+        expires=credential.expires,
+        last_used=credential.last_used,
+        ended=credential.ended,
+        token=text,
     )

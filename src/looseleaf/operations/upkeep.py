@@ -40,7 +40,7 @@ class LedgerLine:
     to: str
 
 
-@value
+@value(kw_only=True)
 class UpkeepPreview:
     """What a run would do now; nothing was written.
 
@@ -124,31 +124,31 @@ def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -
     check_run(task, params)
     prompts = TaskPrompts(context.settings.root)
     run = TaskRun(
-        create_run_id(context.clock()),
-        context.parts,
-        context.settings,
-        agent,
-        params,
-        MANUAL,
-        context.surface,
-        lambda key: prompts.text(task, key),
-        never,
+        id=create_run_id(context.clock()),
+        parts=context.parts,
+        settings=context.settings,
+        agent=agent,
+        params=params,
+        trigger=MANUAL,
+        surface=context.surface,
+        prompt=lambda key: prompts.text(task, key),
+        is_cancelled=never,
     )
     proposal = propose(run)
     outcome, plan = proposal.outcome, proposal.plan
     return UpkeepPreview(
-        agent.slug,
-        outcome.status,
-        outcome.reason,
-        outcome.date,
-        outcome.original_size,
-        outcome.new_size,
-        outcome.archived_size,
-        outcome.model,
-        outcome.turns,
-        tuple(refusal.reason for refusal in outcome.refusals),
-        _diff(proposal.before, plan.text) if plan else "",
-        plan.archive if plan else "",
+        agent=agent.slug,
+        status=outcome.status,
+        reason=outcome.reason,
+        date=outcome.date,
+        original_size=outcome.original_size,
+        new_size=outcome.new_size,
+        archived_size=outcome.archived_size,
+        model=outcome.model,
+        turns=outcome.turns,
+        refusals=tuple(refusal.reason for refusal in outcome.refusals),
+        diff=_diff(proposal.before, plan.text) if plan else "",
+        archive=plan.archive if plan else "",
     )
 
 

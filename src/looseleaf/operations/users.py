@@ -26,7 +26,7 @@ _LEAST_PASSWORD = 12
 _MOST_NAME = 200
 
 
-@value
+@value(kw_only=True)
 class UserInfo:
     """A user as others see them."""
 
@@ -93,11 +93,11 @@ def create_user(
     context.allow()
     users = context.parts.accounts().users
     user = User(
-        find_free_user_id(context),
-        _check_login(login),
-        _check_text("name", name) or login,
-        _check_text("email", email),
-        _check_capabilities(capabilities),
+        id=find_free_user_id(context),
+        login=_check_login(login),
+        name=_check_text("name", name) or login,
+        email=_check_text("email", email),
+        capabilities=_check_capabilities(capabilities),
         created=context.clock(),
         password=_hash_new_password(password),
     )
@@ -260,14 +260,14 @@ def find_user(context: Context, user: str | int) -> User | None:
 def describe_user(user: User) -> UserInfo:
     """Describe a user without secrets."""
     return UserInfo(
-        user.id,
-        user.login,
-        user.name,
-        user.email,
-        tuple(sorted(user.capabilities)),
-        user.status,
-        user.created,
-        bool(user.password),
+        id=user.id,
+        login=user.login,
+        name=user.name,
+        email=user.email,
+        capabilities=tuple(sorted(user.capabilities)),
+        status=user.status,
+        created=user.created,
+        password=bool(user.password),
     )
 
 

@@ -34,7 +34,7 @@ class UploadedFile:
     content: BinaryIO
 
 
-@value
+@value(kw_only=True)
 class Visit:
     """One request for an admin page: its context, its address and the fields of its form."""
 
@@ -81,7 +81,7 @@ class Download:
     text: str | bytes
 
 
-@value
+@value(kw_only=True)
 class AdminPage:
     """One page: its address below /admin, the views that answer, and its place in the navigation.
 
@@ -140,17 +140,17 @@ class AdminPages(NamedRegistry):
         if label and section == AGENT and not f"{address}/".startswith("agents/{agent}/"):
             raise InvalidName(address, "an agent's page lies below agents/{agent}")
         page = AdminPage(
-            name,
-            address,
-            view,
-            submit,
-            label,
-            section,
-            priority,
-            parent,
-            templates,
-            owner or OWNER,
-            takes_file,
+            name=name,
+            address=address,
+            view=view,
+            submit=submit,
+            label=label,
+            section=section,
+            priority=priority,
+            parent=parent,
+            templates=templates,
+            owner=owner or OWNER,
+            takes_file=takes_file,
         )
         self._entries[name] = page
         return page

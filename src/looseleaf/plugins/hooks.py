@@ -66,7 +66,7 @@ def hookimpl(  # noqa: F811 - the implementation of the overloads
     return mark if function is None else mark(function)
 
 
-@value
+@value(kw_only=True)
 class Plugin:
     """A plugin as it is listed: its origin, its hooks and its entries."""
 
@@ -214,14 +214,22 @@ class InstalledPlugin:
 def describe_defaults(defaults: object) -> Plugin:
     """Describe the built-in plugin."""
     return Plugin(
-        OWNER, "built in", type(defaults).__module__, hooks=tuple(find_implementations(defaults))
+        name=OWNER,
+        origin="built in",
+        module=type(defaults).__module__,
+        hooks=tuple(find_implementations(defaults)),
     )
 
 
 def describe_disabled(plugin: InstalledPlugin) -> Plugin:
     """Describe an installed plugin that is switched off."""
     return Plugin(
-        plugin.name, "installed", plugin.target, plugin.package, plugin.version, enabled=False
+        name=plugin.name,
+        origin="installed",
+        module=plugin.target,
+        package=plugin.package,
+        version=plugin.version,
+        enabled=False,
     )
 
 

@@ -87,7 +87,7 @@ def _import_named(name: str) -> tuple[Plugin, ModuleType]:
     except Exception as error:
         raise _import_failure(name, error) from error
     version = getattr(module, "__version__", "")
-    return Plugin(name, "settings", name, version=str(version)), module
+    return Plugin(name=name, origin="settings", module=name, version=str(version)), module
 
 
 def _import_installed(entry: InstalledPlugin) -> tuple[Plugin, Any]:
@@ -98,7 +98,13 @@ def _import_installed(entry: InstalledPlugin) -> tuple[Plugin, Any]:
             plugin = getattr(plugin, attribute)
     except Exception as error:
         raise _import_failure(entry.name, error) from error
-    return Plugin(entry.name, "installed", entry.target, entry.package, entry.version), plugin
+    return Plugin(
+        name=entry.name,
+        origin="installed",
+        module=entry.target,
+        package=entry.package,
+        version=entry.version,
+    ), plugin
 
 
 def _import_failure(name: str, error: Exception) -> BrokenPlugin:

@@ -28,20 +28,22 @@ def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> 
     text = (new if common < len(new) else old)[start:common].decode(errors="replace")
     common_text = old[:common].decode(errors="ignore")
     return PromptComparison(
-        first is None,
-        first,
-        message if first is not None else 0,
-        piece.name if piece is not None and first is not None else "",
-        text.count("\n") + 1 if first is not None else 0,
-        len(text.rpartition("\n")[2]) + 1 if first is not None else 0,
-        _cut_excerpt(old, first),
-        _cut_excerpt(new, first),
-        measure_prefix(common_text, message - 1 if first is not None else message, tokenizer),
-        (len(old), len(new)),
-        (tokenizer.count(before.text), tokenizer.count(after.text)),
-        (before.hash, after.hash),
-        _list_differences(before, after),
-        tokenizer.name,
+        same=first is None,
+        first=first,
+        message=message if first is not None else 0,
+        name=piece.name if piece is not None and first is not None else "",
+        line=text.count("\n") + 1 if first is not None else 0,
+        column=len(text.rpartition("\n")[2]) + 1 if first is not None else 0,
+        before=_cut_excerpt(old, first),
+        after=_cut_excerpt(new, first),
+        common=measure_prefix(
+            common_text, message - 1 if first is not None else message, tokenizer
+        ),
+        bytes=(len(old), len(new)),
+        tokens=(tokenizer.count(before.text), tokenizer.count(after.text)),
+        hash=(before.hash, after.hash),
+        differences=_list_differences(before, after),
+        tokenizer=tokenizer.name,
     )
 
 

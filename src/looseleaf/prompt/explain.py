@@ -20,20 +20,20 @@ def explain_prompt(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
     """Say for every candidate whether the model is given it, by which rule, and its size."""
     request, text, stable = assembly.request, assembly.text, assembly.stable_text
     return Explanation(
-        request.agent.slug,
-        request.mode,
-        request.user,
-        tuple(_build_candidate(piece, tokenizer) for piece in assembly.pieces),
-        len(assembly.messages),
-        len(text.encode()),
-        len(text.split()),
-        tokenizer.count(text),
-        tokenizer.name,
-        assembly.hash,
-        measure_prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
-        sum(source.comments for piece in assembly.pieces if (source := _source_of(piece))),
-        assembly.truncated,
-        assembly.omitted,
+        agent=request.agent.slug,
+        mode=request.mode,
+        user=request.user,
+        candidates=tuple(_build_candidate(piece, tokenizer) for piece in assembly.pieces),
+        messages=len(assembly.messages),
+        bytes=len(text.encode()),
+        words=len(text.split()),
+        tokens=tokenizer.count(text),
+        tokenizer=tokenizer.name,
+        hash=assembly.hash,
+        stable=measure_prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
+        comments=sum(source.comments for piece in assembly.pieces if (source := _source_of(piece))),
+        truncated=assembly.truncated,
+        omitted=assembly.omitted,
     )
 
 
@@ -48,20 +48,20 @@ def _build_candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
     source = _source_of(piece)
     left_out = item if isinstance(item, LeftOut) else None
     return Candidate(
-        directive.priority,
-        directive.name,
-        _kind_of(piece),
-        piece.name,
-        piece.layer,
-        left_out.rule if left_out else INJECTED,
-        len(piece.text.encode()),
-        len(piece.text.split()),
-        tokenizer.count(piece.text) if piece.text else 0,
-        left_out.bytes if left_out else len(piece.text.encode()),
-        source.changed if source else "",
-        source.by if source else "",
-        left_out.detail if left_out else "",
-        source.comments if source else 0,
+        priority=directive.priority,
+        directive=directive.name,
+        kind=_kind_of(piece),
+        name=piece.name,
+        layer=piece.layer,
+        rule=left_out.rule if left_out else INJECTED,
+        bytes=len(piece.text.encode()),
+        words=len(piece.text.split()),
+        tokens=tokenizer.count(piece.text) if piece.text else 0,
+        size=left_out.bytes if left_out else len(piece.text.encode()),
+        changed=source.changed if source else "",
+        by=source.by if source else "",
+        detail=left_out.detail if left_out else "",
+        comments=source.comments if source else 0,
     )
 
 

@@ -93,7 +93,9 @@ def _say_nothing(_view: object) -> tuple[Text, ...]:
     return ()
 
 
-HOST_LIMIT = Directive("host-limit", 90, _say_nothing, description="Name what did not fit.")
+HOST_LIMIT = Directive(
+    name="host-limit", priority=90, make=_say_nothing, description="Name what did not fit."
+)
 
 
 def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
 
-@value
+@value(kw_only=True)
 class Candidate:
     """One page, text, table or file that was considered; `rule` says what became of it.
 
@@ -52,7 +52,7 @@ class Prefix:
     hash: str
 
 
-@value
+@value(kw_only=True)
 class Explanation:
     """A prompt, candidate by candidate, and its size in all."""
 
@@ -85,7 +85,7 @@ class CandidateDifference:
     bytes: tuple[int, int]
 
 
-@value
+@value(kw_only=True)
 class PromptComparison:
     """Two prompts: their common beginning, and where they differ.
 

@@ -54,7 +54,7 @@ class ContextFile:
     bytes: int = 0
 
 
-@value
+@value(kw_only=True)
 class PipelinePart:
     """The facts about a pipeline for a prompt; `step` is the asking step's place in `steps`."""
 
@@ -76,7 +76,7 @@ class FlowPart:
     memory_files: tuple[str, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class Request:
     """The request for one prompt.
 
@@ -98,6 +98,6 @@ class Request:
     provider: str = ""
 
     @staticmethod
-    def normal(agent: AgentRecord, mode: str, *rest: object) -> tuple[object, ...]:
+    def normal(agent: AgentRecord, mode: str, **rest: object) -> tuple[object, ...]:
         """Refuse a request without a mode."""
-        return agent, check_mode(mode), *rest
+        return agent, check_mode(mode), *rest.values()

@@ -63,7 +63,9 @@ class Remote:
         place = {name: str(json_arguments[name]) for name in _PLACE if json_arguments.get(name)}
         file = json_arguments.get("file", MAIN)
         raw, version = self._connection.page(file, place)
-        return PageRead(file, "", None, raw, version, len(raw), 0.0)
+        return PageRead(
+            file=file, layer="", section=None, raw=raw, hash=version, size=len(raw), updated=0.0
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FORMS: dict[type, type] = {Items: list, Row: list, Table: dict}
 
 
-@value
+@value(kw_only=True)
 class PageRead:
     """A page, or one section of it, from a server; it has the same properties as `PageText`."""
 

@@ -38,10 +38,10 @@ def run_history_packing(run: TaskRun) -> TaskResult:
 
 
 HISTORY_PACKING = SystemTask(
-    TASK_TYPE,
-    "History packing",
-    "Puts the settled prior versions of each page into one compressed file.",
-    run_history_packing,
+    type=TASK_TYPE,
+    label="History packing",
+    description="Puts the settled prior versions of each page into one compressed file.",
+    run=run_history_packing,
     setting=SETTING,
     trigger="Daily at 03:40 UTC",
     supports_run=True,

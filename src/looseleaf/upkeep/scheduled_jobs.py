@@ -81,10 +81,10 @@ def _describe_task(schedule: TaskSchedule, settings: Settings) -> ScheduleEntry:
         is_enabled = bool(getattr(settings, schedule.setting))
     is_enabled = is_enabled and schedule.task not in settings.system_tasks_off
     return ScheduleEntry(
-        f"{TASK}:{schedule.name}",
-        schedule.label or schedule.name.replace("_", " ").replace("-", " ").capitalize(),
-        read_timing(schedule.when),
-        schedule.zone or settings.timezone,
+        id=f"{TASK}:{schedule.name}",
+        label=schedule.label or schedule.name.replace("_", " ").replace("-", " ").capitalize(),
+        timing=read_timing(schedule.when),
+        zone=schedule.zone or settings.timezone,
         task_type=schedule.task,
         params=schedule.params,
         per_agent=schedule.per_agent,
@@ -101,10 +101,10 @@ def _describe_flow(flow: Flow, zone: str) -> ScheduleEntry | None:
     except InvalidSchedule:
         return None
     return ScheduleEntry(
-        f"{FLOW}:{flow.id}",
-        flow.name,
-        timing,
-        zone,
+        id=f"{FLOW}:{flow.id}",
+        label=flow.name,
+        timing=timing,
+        zone=zone,
         flow_id=flow.id,
         agent_id=flow.agent_id,
         is_enabled=schedule.enabled,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@value
+@value(kw_only=True)
 class TaskSchedule:
     """A task and when it runs.
 
@@ -89,7 +89,7 @@ def _build(
         raise InvalidSchedule(name, f"{when!r} is not text")
     try:
         read_timing(when)
-        schedule = TaskSchedule(name, task, when, params, **options)
+        schedule = TaskSchedule(name=name, task=task, when=when, params=params, **options)
     except InvalidSchedule as error:
         raise InvalidSchedule(name, f"{when!r} does not say when: {error.why}") from None
     except TypeError:

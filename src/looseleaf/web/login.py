@@ -128,7 +128,7 @@ def _build_event(request: Request, action: str, address: str = "") -> Event:
     """Build the audit event of a person who signs in or out."""
     activity = activity_of(request.scope)
     return Event(
-        action,
+        action=action,
         kind=SESSION,
         surface=SURFACE,
         detail=f"from {address}" if address else "",

@@ -41,7 +41,7 @@ class ScheduleFields:
     enabled: bool = True
 
 
-@value
+@value(kw_only=True)
 class PipelineDocument:
     """A pipeline as operations give it; `hash` is its version for compare-and-swap."""
 
@@ -61,7 +61,7 @@ class PipelineDocument:
     hash: str
 
 
-@value
+@value(kw_only=True)
 class FlowDocument:
     """A flow as operations give it; `hash` is its version for compare-and-swap."""
 

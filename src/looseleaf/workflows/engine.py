@@ -22,7 +22,7 @@ else:
     Protocol = object
 
 
-@value
+@value(kw_only=True)
 class JobFilter:
     """Which jobs a list shows; fields that are None, 0 or "" leave nothing out."""
 

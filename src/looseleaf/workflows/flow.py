@@ -36,7 +36,7 @@ class QueuedPrompt:
     added: float = 0.0
 
 
-@value
+@value(kw_only=True)
 class Flow:
     """One use of a pipeline; `step_settings` override those of the step with the same id."""
 

@@ -56,7 +56,7 @@ class MemoryWrite:
     operation: str = ""
 
 
-@value
+@value(kw_only=True)
 class StepRecord:
     """One step of a job, with its present status.
 
@@ -96,7 +96,7 @@ class StepRecord:
         return max(self.ended_at - self.started_at, 0.0) if self.ended_at else 0.0
 
 
-@value
+@value(kw_only=True)
 class Job:
     """One durable run.
 
@@ -166,7 +166,7 @@ class Job:
         )
 
 
-@value
+@value(kw_only=True)
 class NewJob:
     """A job to be started, with the configuration that it runs by from then on.
 

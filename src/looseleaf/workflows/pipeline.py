@@ -36,7 +36,7 @@ class Step:
         return self.label or ("AI" if self.type == "ai" else words)
 
 
-@value
+@value(kw_only=True)
 class Pipeline:
     """A reusable workflow of one agent; `memory_files` are never one of the steps."""
 

@@ -52,7 +52,9 @@ def _open_jobs(parts: WorkspaceServices) -> JobRuntime:
     from looseleaf.job_runtime.runtime import JobRuntime
 
     settings = parts.settings
-    context = Context(parts, settings, parts.pages, actor=settings.actor, surface="pipeline")
+    context = Context(
+        parts=parts, settings=settings, pages=parts.pages, actor=settings.actor, surface="pipeline"
+    )
     jobs = JobRuntime(context, parts.root_folder.path, parts.database)
     parts.on_close(jobs.close)
     return jobs

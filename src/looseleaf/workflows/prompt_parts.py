@@ -22,13 +22,13 @@ def build_pipeline_part(
 ) -> request.PipelinePart:
     """Build the part of a pipeline; the prompt is for a step, by default the first AI step."""
     return request.PipelinePart(
-        pipeline.id,
-        pipeline.name,
-        pipeline.system_prompt,
-        pipeline.memory_files,
-        context_files,
-        tuple(f"{step.title} ({step.type})" for step in pipeline.steps),
-        find_position(pipeline, step_id),
+        id=pipeline.id,
+        name=pipeline.name,
+        system_prompt=pipeline.system_prompt,
+        memory_files=pipeline.memory_files,
+        context_files=context_files,
+        steps=tuple(f"{step.title} ({step.type})" for step in pipeline.steps),
+        step=find_position(pipeline, step_id),
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ANY = "*"  # in `takes`: packets of every type
 
 
-@value
+@value(kw_only=True)
 class StepOutcome:
     """The result of one run of a step; it is recorded once.
 
@@ -51,7 +51,7 @@ class StepOutcome:
     wait_seconds: float = 0.0
 
 
-@value
+@value(kw_only=True)
 class StepType:
     """A type of step.
 

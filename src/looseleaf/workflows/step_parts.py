@@ -29,7 +29,7 @@ class ToolExecution:
     writes: tuple[MemoryWrite, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class TurnResult:
     """The end of a turn of a model in pipeline mode.
 

@@ -92,7 +92,7 @@ class StepServices(Protocol):
         """Run a system task and return its result."""
 
 
-@value
+@value(kw_only=True)
 class StepRun:
     """The input of one run of a step.
 

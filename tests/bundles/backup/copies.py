@@ -56,7 +56,15 @@ def write_backup(
 ) -> creation.BackupResult:
     """Write a backup of a workspace."""
     identity = read_identity(str(root))
-    description = BackupDescription(1, "0.1.0", 1.5, identity, "", "sqlite", group_writable=False)
+    description = BackupDescription(
+        format=1,
+        program="0.1.0",
+        created=1.5,
+        workspace=identity,
+        name="",
+        database="sqlite",
+        group_writable=False,
+    )
     files = source or files_of(root)
     return creation.create_backup(files, description, str(folder), **options)  # type: ignore[arg-type]
 

@@ -24,7 +24,15 @@ DOCUMENTS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
 
 
 def merge(base: Any, mine: Any, theirs: Any) -> MergedArtifact:  # noqa: ANN401 - any JSON
-    ledger = BundleLedger("b", "1", "", "", "", "", {KEY: InstalledArtifact("", "", base)})
+    ledger = BundleLedger(
+        bundle_slug="b",
+        bundle_version="1",
+        source_ref="",
+        source_revision="",
+        installed_at="",
+        updated_at="",
+        artifacts={KEY: InstalledArtifact("", "", base)},
+    )
     return merge_artifact(Artifact(KEY, "", theirs), Artifact(KEY, "", mine), ledger)
 
 

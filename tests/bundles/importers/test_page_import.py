@@ -9,10 +9,10 @@ from looseleaf.bundles.importers.page_import import merge_same_pages
 def test_files_of_one_page_are_put_together() -> None:
     """No line is lost, every file is named, and other pages stay as they are."""
     pages = [
-        SourcePage("a.md", "# A\n\n- one\n", ("AGENTS.md",), note="a remark"),
-        SourcePage("b.md", "- two\r\n", ("b.md",)),
-        SourcePage("a.md", "# A\n- three\n", ("a.md",), note="a remark"),
-        SourcePage("a.md", "", ("empty.md",)),
+        SourcePage(filename="a.md", text="# A\n\n- one\n", sources=("AGENTS.md",), note="a remark"),
+        SourcePage(filename="b.md", text="- two\r\n", sources=("b.md",)),
+        SourcePage(filename="a.md", text="# A\n- three\n", sources=("a.md",), note="a remark"),
+        SourcePage(filename="a.md", text="", sources=("empty.md",)),
     ]
     first, second = merge_same_pages(pages, lambda page: page.filename)
     assert first.text == "# A\n\n- one\n- three\n"

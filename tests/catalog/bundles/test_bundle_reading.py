@@ -122,10 +122,18 @@ def test_a_plan_shows_user_md_to_its_own_user_alone(tmp_path: Path) -> None:
         agent = workspace.agents.resolve("ada")
         grants = {agent.id: "admin"}
         people = {
-            "owner": Principal("session", agent.owner, "owner", frozenset()),
-            "admin": Principal("session", 9, "eve", frozenset(), grants),
-            "manager": Principal("session", 8, "bob", frozenset({"manage_agents"})),
-            "boss": Principal("session", 7, "kim", frozenset({"manage_options"})),
+            "owner": Principal(
+                kind="session", user_id=agent.owner, name="owner", capabilities=frozenset()
+            ),
+            "admin": Principal(
+                kind="session", user_id=9, name="eve", capabilities=frozenset(), grants=grants
+            ),
+            "manager": Principal(
+                kind="session", user_id=8, name="bob", capabilities=frozenset({"manage_agents"})
+            ),
+            "boss": Principal(
+                kind="session", user_id=7, name="kim", capabilities=frozenset({"manage_options"})
+            ),
         }
         for name, principal in people.items():
             context = workspace.acting(principal=principal, surface="test")
@@ -146,7 +154,9 @@ def test_an_administrator_of_one_agent_may_compare_it_alone(files: Files, tmp_pa
     with create_ada(tmp_path) as workspace:
         invoke(workspace.context, "looseleaf/create-agent", {"slug": "other"})
         grants = {workspace.agents.resolve("ada").id: "admin"}
-        eve = Principal("session", 9, "eve", frozenset(), grants)
+        eve = Principal(
+            kind="session", user_id=9, name="eve", capabilities=frozenset(), grants=grants
+        )
         context = workspace.acting(principal=eve, surface="test")
         for name in ("looseleaf/plan-bundle", "looseleaf/show-bundle-status"):
             assert invoke(context, name, {"data": encode(files), "slug": "ada"})

@@ -37,7 +37,7 @@ def request_of(
 ) -> Request:
     """Build a request of ada under a tool policy."""
     workspace.agents.configure("ada", {"tool_policy": policy})
-    return Request(workspace.agents.resolve("ada"), "chat", 1, **fields)
+    return Request(agent=workspace.agents.resolve("ada"), mode="chat", user=1, **fields)
 
 
 def test_one_module_asks_the_rules_of_policies() -> None:

@@ -39,7 +39,13 @@ CHAT, FLOWS = ("chat",), ("chat", "manage_flows")
 def person(user_id: int, capabilities: tuple[str, ...], role: str = "") -> Principal:
     """Make a person with capabilities and a role on ada."""
     grants = {ADA: role} if role else {}
-    return Principal(SESSION, user_id, "someone", frozenset(capabilities), grants)
+    return Principal(
+        kind=SESSION,
+        user_id=user_id,
+        name="someone",
+        capabilities=frozenset(capabilities),
+        grants=grants,
+    )
 
 
 PEOPLE = {
@@ -50,7 +56,11 @@ PEOPLE = {
     "operator with workflows": person(SOMEONE, FLOWS, "operator"),
     "administrator": person(SOMEONE, ("manage_options",)),
     "reading credential of the owner": Principal(
-        TOKEN, OWNER, "owner", frozenset(("manage_options",)), role="viewer"
+        kind=TOKEN,
+        user_id=OWNER,
+        name="owner",
+        capabilities=frozenset(("manage_options",)),
+        role="viewer",
     ),
 }
 TARGETS = ("own", "identity", "shared", "mine", "workspace")
@@ -66,7 +76,9 @@ def request_of(world: World, tool: OperationTool, principal: Principal) -> Reque
     """Make the request of a conversation in which the agent's policy names a tool."""
     policy = {"tool_policy": {"mode": "allow", "tools": [tool.name]}}
     agent = world.workspace.agents.resolve("ada")
-    return Request(replace(agent, config={**agent.config, **policy}), "chat", principal.user_id)
+    return Request(
+        agent=replace(agent, config={**agent.config, **policy}), mode="chat", user=principal.user_id
+    )
 
 
 def is_refused_everywhere(world: World, context: Context, tool: OperationTool) -> bool:
@@ -121,9 +133,11 @@ def test_actions_that_a_person_may_not_use_are_left_out(workspace: Workspace) ->
         ("viewer", ("get", "append", "list_sections", "find", "search")),
         ("operator", ("get", "update", "append", "delete", "list_sections", "find", "search")),
     ):
-        principal = Principal(SESSION, 7, "eve", frozenset(CHAT), {1: role})
+        principal = Principal(
+            kind=SESSION, user_id=7, name="eve", capabilities=frozenset(CHAT), grants={1: role}
+        )
         context = workspace.acting(principal=principal, surface="chat")
-        request = Request(workspace.agents.resolve("ada"), "chat", 7)
+        request = Request(agent=workspace.agents.resolve("ada"), mode="chat", user=7)
         choices = {choice.name: choice for choice in choose_request_tools(context, request)}
         assert choices["agent_memory"].actions == actions
 
@@ -132,7 +146,9 @@ def test_a_server_lists_what_a_bound_credential_may_use(workspace: Workspace) ->
     """A token for reading lists no tool that changes the agent's pages."""
     tools = tuple(TOOLS.values())
     for role, is_given in (("viewer", False), ("operator", True)):
-        principal = Principal(TOKEN, 1, "ada", frozenset(CHAT), agent_id=1, role=role)
+        principal = Principal(
+            kind=TOKEN, user_id=1, name="ada", capabilities=frozenset(CHAT), agent_id=1, role=role
+        )
         context = workspace.acting(principal=principal, surface="mcp")
         choices = choose_listed_tools(context, workspace.agents.resolve("ada"), tools)
         rules = {choice.name: choice.rule for choice in choices}

@@ -18,7 +18,7 @@ from looseleaf.prompt.request import Request
 
 def asked(workspace: Workspace, mode: str = "chat", **more: Any) -> Request:  # noqa: ANN401
     """Ask for ada's tools in a mode."""
-    return Request(workspace.agents.resolve("ada"), mode, 1, **more)
+    return Request(agent=workspace.agents.resolve("ada"), mode=mode, user=1, **more)
 
 
 def memory(workspace: Workspace, **given: object) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def test_a_closed_journal_is_offered_for_reading_alone(workspace: Workspace) -> 
     workspace.agents.configure("ada", {"tool_policy": {"mode": "allow", "tools": allowed}})
     names = {tool.name for tool in list_model_tools(workspace.context, asked(workspace))}
     assert names == {"agent_daily_memory", "daily_memory_read"}
-    workspace.accounts().settings.put({"daily_memory_enabled": True}, Event("set"))
+    workspace.accounts().settings.put({"daily_memory_enabled": True}, Event(action="set"))
     assert daily_actions(workspace) == ["read", "write", "list", "search"]
     names = {tool.name for tool in list_model_tools(workspace.context, asked(workspace))}
     assert names == set(allowed)

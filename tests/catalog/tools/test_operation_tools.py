@@ -102,7 +102,7 @@ def test_whose_memory_it_is_is_not_the_models_choice(workspace: Workspace, actin
 def test_one_bound_to_no_agent_may_name_those_it_reaches(workspace: Workspace) -> None:
     """The principal decides: an agent it may not see is missing."""
     workspace.agents.create("bob", owner=2)
-    eve = Principal("token", 2, "eve")
+    eve = Principal(kind="token", user_id=2, name="eve")
     context = workspace.acting(principal=eve, surface="mcp")
     assert call(context, "list_agent_files", agent="bob", layer="agent") == []
     with pytest.raises(AgentMissing):
@@ -111,7 +111,7 @@ def test_one_bound_to_no_agent_may_name_those_it_reaches(workspace: Workspace) -
 
 def test_acting_through_an_agent_gives_no_more_than_one_has() -> None:
     """A credential that is bound to one agent cannot act through another."""
-    bound = Principal("token", 2, "eve", agent_id=1)
+    bound = Principal(kind="token", user_id=2, name="eve", agent_id=1)
     assert act_through(bound, 1) == bound
     with pytest.raises(Forbidden):
         act_through(bound, 2)

@@ -23,33 +23,76 @@ FLOWS = frozenset(("chat", "manage_flows"))
 # The principal of a conversation, the mode, and whether it may manage workflows.
 OPERATOR = FrozenDict({1: "operator"})
 PEOPLE = {
-    "operator with the right": (Principal(SESSION, 7, "eve", FLOWS, OPERATOR), "chat", True),
-    "administrator": (Principal(SESSION, 1, "root", frozenset(("manage_options",))), "chat", True),
+    "operator with the right": (
+        Principal(kind=SESSION, user_id=7, name="eve", capabilities=FLOWS, grants=OPERATOR),
+        "chat",
+        True,
+    ),
+    "administrator": (
+        Principal(
+            kind=SESSION, user_id=1, name="root", capabilities=frozenset(("manage_options",))
+        ),
+        "chat",
+        True,
+    ),
     "the machine's operator": (LOCAL_ADMINISTRATOR, "chat", True),
-    "a token for all rights": (Principal(TOKEN, 7, "eve", FLOWS, OPERATOR), "chat", True),
+    "a token for all rights": (
+        Principal(kind=TOKEN, user_id=7, name="eve", capabilities=FLOWS, grants=OPERATOR),
+        "chat",
+        True,
+    ),
     "operator without the right": (
-        Principal(SESSION, 7, "eve", frozenset(("chat",)), OPERATOR),
+        Principal(
+            kind=SESSION, user_id=7, name="eve", capabilities=frozenset(("chat",)), grants=OPERATOR
+        ),
         "chat",
         False,
     ),
     "viewer with the right": (
-        Principal(SESSION, 7, "eve", FLOWS, FrozenDict({1: "viewer"})),
+        Principal(
+            kind=SESSION,
+            user_id=7,
+            name="eve",
+            capabilities=FLOWS,
+            grants=FrozenDict({1: "viewer"}),
+        ),
         "chat",
         False,
     ),
-    "a stranger with the right": (Principal(SESSION, 7, "eve", FLOWS), "chat", False),
+    "a stranger with the right": (
+        Principal(kind=SESSION, user_id=7, name="eve", capabilities=FLOWS),
+        "chat",
+        False,
+    ),
     "a token for chat alone": (
-        Principal(TOKEN, 7, "eve", FLOWS, OPERATOR, ceiling=frozenset(("chat",))),
+        Principal(
+            kind=TOKEN,
+            user_id=7,
+            name="eve",
+            capabilities=FLOWS,
+            grants=OPERATOR,
+            ceiling=frozenset(("chat",)),
+        ),
         "chat",
         False,
     ),
     "a token for reading": (
-        Principal(TOKEN, 7, "eve", FLOWS, OPERATOR, role="viewer"),
+        Principal(
+            kind=TOKEN, user_id=7, name="eve", capabilities=FLOWS, grants=OPERATOR, role="viewer"
+        ),
         "chat",
         False,
     ),
     "an agent's token": (
-        Principal(TOKEN, 7, "eve", FLOWS, OPERATOR, agent_id=1, ceiling=frozenset(("chat",))),
+        Principal(
+            kind=TOKEN,
+            user_id=7,
+            name="eve",
+            capabilities=FLOWS,
+            grants=OPERATOR,
+            agent_id=1,
+            ceiling=frozenset(("chat",)),
+        ),
         "chat",
         False,
     ),
@@ -115,9 +158,9 @@ def call(
     """Let the model of ada call a tool for a principal."""
     context: Context = replace(workspace.context, principal=principal, surface="chat")
     request = Request(
-        workspace.agents.resolve("ada"),
-        fields.pop("mode", "chat"),
-        principal.user_id or 1,
+        agent=workspace.agents.resolve("ada"),
+        mode=fields.pop("mode", "chat"),
+        user=principal.user_id or 1,
         **fields,
     )
     return run_tool(context, request, name, arguments)
@@ -216,7 +259,7 @@ def test_in_a_job_the_user_of_the_job_must_have_the_right(
     bob = house.agents.create("bob", owner=number)
     config = {"tool_policy": {"mode": "allow", "categories": ["flows"]}}
     invoke(house.context, "looseleaf/configure-agent", {"agent": bob.id, "config": config})
-    request = Request(house.agents.resolve("bob"), "pipeline", number)
+    request = Request(agent=house.agents.resolve("bob"), mode="pipeline", user=number)
     context = replace(house.context, activity=Activity(JOB, "job-1/step-ai/c1"))
     answer = run_tool(context, request, "create_pipeline", {"name": "News", "steps": [STEP]})
     assert answer["success"] is may, answer
@@ -225,7 +268,7 @@ def test_in_a_job_the_user_of_the_job_must_have_the_right(
 def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
     """And no job runs a schedule."""
     configure(house, {"mode": "allow", "categories": ["jobs", "schedules"]}, "", "")
-    request = Request(house.agents.resolve("ada"), "pipeline", 1)
+    request = Request(agent=house.agents.resolve("ada"), mode="pipeline", user=1)
 
     def start_from(job: int, name: str = "execute_workflow") -> dict[str, Any]:
         context = replace(house.context, activity=Activity(JOB, f"job-{job}/step-ai/c1"))
@@ -242,7 +285,7 @@ def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
 
 def test_the_tools_are_offered_where_the_policy_names_them(house: Workspace) -> None:
     """And are not, without it."""
-    request = Request(house.agents.resolve("ada"), "chat", 1)
+    request = Request(agent=house.agents.resolve("ada"), mode="chat", user=1)
     assert "create_pipeline" not in {tool.name for tool in list_model_tools(house.context, request)}
     configure(house, {"mode": "allow", "categories": ["flows"]}, "", "")
     request = replace(request, agent=house.agents.resolve("ada"))

@@ -103,11 +103,27 @@ def test_the_doctor_names_tools_that_are_gone(house: Workspace) -> None:
     step = Step("ai", "ai", "", {"disabled_tools": ["gone_tool"]})
     policy = {"mode": "deny", "categories": ["gone"]}
     pipeline = definitions.pipelines.add(
-        Pipeline(0, "plugin", "Plugin", 1, 1, tool_policy=policy, steps=(step,))
+        Pipeline(
+            id=0,
+            slug="plugin",
+            name="Plugin",
+            agent_id=1,
+            user_id=1,
+            tool_policy=policy,
+            steps=(step,),
+        )
     )
     settings = {"ai": {"enabled_tools": ["gone_too"]}}
     flow = definitions.flows.add(
-        Flow(0, pipeline.id, "evening", "Evening", 1, 1, step_settings=settings)
+        Flow(
+            id=0,
+            pipeline_id=pipeline.id,
+            slug="evening",
+            name="Evening",
+            agent_id=1,
+            user_id=1,
+            step_settings=settings,
+        )
     )
     details = [
         finding.detail

@@ -36,7 +36,7 @@ class Agent:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def search(self, text: str, **where: object) -> SearchResults:
-        return search(self.store, SHELF, Query(text, **where))  # type: ignore[arg-type]
+        return search(self.store, SHELF, Query(text=text, **where))  # type: ignore[arg-type]
 
     def found(self, text: str, **where: object) -> list[tuple[str, int]]:
         return [(m.filename, m.line) for m in self.search(text, **where).matches]
@@ -191,7 +191,13 @@ def test_links_and_other_files_are_no_pages(agent: Agent, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "query",
-    [Query(""), Query("a\nb"), Query("a", limit=-1), Query("a", context=-1), Query("\udc80")],
+    [
+        Query(text=""),
+        Query(text="a\nb"),
+        Query(text="a", limit=-1),
+        Query(text="a", context=-1),
+        Query(text="\udc80"),
+    ],
     ids=["empty", "two lines", "limit", "context", "surrogate"],
 )
 def test_a_query_that_cannot_be_answered_is_refused(agent: Agent, query: Query) -> None:
@@ -223,7 +229,7 @@ def test_agents_are_not_mixed(tmp_path: Path) -> None:
         folder = tmp_path / "agents" / f"agent{number}"
         folder.mkdir(parents=True)
         (folder / "A.md").write_text(f"secret {number}")
-    found = search(store, Shelf("agent", agent_id=2), Query("secret")).matches
+    found = search(store, Shelf("agent", agent_id=2), Query(text="secret")).matches
     assert [match.content for match in found] == ["secret 2"]
 
 

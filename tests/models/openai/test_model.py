@@ -36,7 +36,7 @@ from looseleaf.values import Secret
 from tests.models.conftest import KEY
 from tests.models.scripted import Reply, Scripted
 
-HELLO = Question(("You are Ada.",), (Message("user", "Hello"),))
+HELLO = Question(("You are Ada.",), (Message(role="user", text="Hello"),))
 STREAM = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 
 
@@ -172,7 +172,10 @@ def test_what_a_server_said_beside_its_answer_goes_back_to_it_alone() -> None:
     call = {"index": 0, "id": "a", "function": {"name": "f"}, "extra_content": {"signed": "s"}}
     bits = chunk(reasoning_content="h"), chunk(reasoning_content="mm"), chunk(tool_calls=[call])
     said = asked(events(*bits, chunk("tool_calls"))).message
-    asks = Question((), (Message("user", "?"), said, Message("tool", "r", call="a", name="f")))
+    asks = Question(
+        (),
+        (Message(role="user", text="?"), said, Message(role="tool", text="r", call="a", name="f")),
+    )
     told = json.loads(encode_request("m", "local", asks))["messages"][1]
     assert told["reasoning_content"] == "hmm"
     assert told["tool_calls"][0]["extra_content"] == {"signed": "s"}
@@ -257,7 +260,11 @@ def test_a_server_says_when_to_come_again(header: str, least: float, most: float
 def test_a_question_is_written_as_every_server_reads_it() -> None:
     """With half characters, and without what there is none of."""
     tool = Offer("f", "Does.", '{"type": "object"}')
-    said = (Message("user", "a\ud800é"), Message("assistant", ""), Message("user", "b"))
+    said = (
+        Message(role="user", text="a\ud800é"),
+        Message(role="assistant", text=""),
+        Message(role="user", text="b"),
+    )
     told = json.loads(encode_request("m", "local", Question((), said, (tool,))))
     assert [one["content"] for one in told["messages"]] == ["a?é", "", "b"]
     assert told["tools"][0]["function"] == {
@@ -333,7 +340,7 @@ def test_the_provider_library_is_not_loaded(server: Scripted) -> None:
         "from looseleaf.models.by_name import Models\n"
         "from looseleaf.settings import Provider\n"
         f"models = Models({{'local': Provider('local', {server.url!r})}})\n"
-        "question = Question((), (Message('user', 'x'),))\n"
+        "question = Question((), (Message(role='user', text='x'),))\n"
         "print(answer(models.open('local:m'), question).message.text)\n"
         "models.close()\n"
         "print(sorted({'pydantic', 'pydantic_ai', 'openai'} & set(sys.modules)))\n"

@@ -49,7 +49,7 @@ TOOL = Offer(
     "agent_memory", "Memory.", '{"type": "object", "properties": {"a": {"type": "integer"}}}'
 )
 SYSTEM = ("You are Ada.", "A page.")
-HELLO = Question(SYSTEM, (Message("user", "Hello"),), (TOOL,))
+HELLO = Question(SYSTEM, (Message(role="user", text="Hello"),), (TOOL,))
 CALLS = Reply("Let me look", calls=(("agent_memory", {"a": 1}),), thought="Hm.")
 SOON = (("retry-after", "0"),)
 Seen = dict[str, Any]
@@ -213,12 +213,12 @@ def test_calls_results_and_signed_thoughts_go_both_ways(
     first = answer(model, HELLO).message
     (call,) = first.calls
     assert (call.name, json.loads(call.arguments)) == ("agent_memory", {"a": 1})
-    result = Message("tool", "a fact", call=call.id, name=call.name)
+    result = Message(role="tool", text="a fact", call=call.id, name=call.name)
     told = (*HELLO.messages, first, result)
     second = answer(model, Question(SYSTEM, told, (TOOL,))).message
     assert way.result(spoken.requests[1]) == "a fact"
     assert json.dumps(spoken.requests[1]).count(way.signature) == 1
-    told = (*told, second, Message("user", "Sure?"))
+    told = (*told, second, Message(role="user", text="Sure?"))
     assert answer(model, Question(SYSTEM, told, (TOOL,))).message.text == "Yes"
     assert json.dumps(spoken.requests[2]).count(way.signature) == 2
 
@@ -234,7 +234,7 @@ def test_a_conversation_goes_on_with_another_provider(
             script.script(CALLS)
             first = answer(opened.open(other.name), HELLO).message
             opened.close()
-        result = Message("tool", "a fact", call=first.calls[0].id, name="agent_memory")
+        result = Message(role="tool", text="a fact", call=first.calls[0].id, name="agent_memory")
         told = (*HELLO.messages, first, result)
         assert answer(model, Question(SYSTEM, told, (TOOL,))).message.text == "Hello.", way.name
         sent = json.dumps(spoken.requests[-1])

@@ -142,17 +142,17 @@ def test_a_policy_reaches_the_journal(workspace: Workspace) -> None:
 
 
 PIPELINE = PipelinePart(
-    7,
-    "Reviews",
-    "Write one review a day.",
-    ("content-strategy.md", "contexts/shop.md", "SOUL.md"),
-    (
+    id=7,
+    name="Reviews",
+    system_prompt="Write one review a day.",
+    memory_files=("content-strategy.md", "contexts/shop.md", "SOUL.md"),
+    context_files=(
         ContextFile("brief.txt", "/up/brief.txt", "text/plain", "The brief.\n"),
         ContextFile("empty.txt", "/up/empty.txt", "text/plain", " "),
         ContextFile("cover.png", "/up/cover.png", "image/png", bytes=3_000),
     ),
-    ("Fetch", "AI", "Publish"),
-    1,
+    steps=("Fetch", "AI", "Publish"),
+    step=1,
 )
 
 

@@ -19,10 +19,29 @@ from looseleaf.stores.database.database import Database
 from looseleaf.values import replace
 from tests.conftest import Clock
 
-DONE = Event("test")
-EVE = User(0, "eve", "Eve", "e@x", frozenset({"chat", "view_logs"}), created=1.5, password="p")
+DONE = Event(action="test")
+EVE = User(
+    id=0,
+    login="eve",
+    name="Eve",
+    email="e@x",
+    capabilities=frozenset({"chat", "view_logs"}),
+    created=1.5,
+    password="p",
+)
 TOKEN = Credential(
-    "a1", "token", 1, "hash", 7, "operator", "laptop", frozenset({"chat"}), 1.0, 2.0, 0.0, 0.0
+    id="a1",
+    kind="token",
+    user_id=1,
+    secret="hash",
+    agent_id=7,
+    role="operator",
+    label="laptop",
+    ceiling=frozenset({"chat"}),
+    created=1.0,
+    expires=2.0,
+    last_used=0.0,
+    ended=0.0,
 )
 
 
@@ -147,7 +166,18 @@ def test_another_process_sees_a_new_version(
 
 def test_an_account_s_change_is_in_the_audit(accounts: SqlAccounts, clock: Clock) -> None:
     """With all that the event says."""
-    told = Event("make", "op", 1, "session", "c1", "rest", "login=eve", "done", "why", "more")
+    told = Event(
+        action="make",
+        actor="op",
+        user_id=1,
+        kind="session",
+        credential="c1",
+        surface="rest",
+        target="login=eve",
+        outcome="done",
+        reason="why",
+        detail="more",
+    )
     accounts.users.add(EVE, told)
     entry = accounts.audit.list(limit=1)[0]
     assert (entry.number, entry.time, entry.event) == (2, clock(), told)
@@ -156,7 +186,7 @@ def test_an_account_s_change_is_in_the_audit(accounts: SqlAccounts, clock: Clock
 def test_the_audit_is_listed_newest_first_in_parts(accounts: SqlAccounts) -> None:
     """Each part begins where the one before ended."""
     for number in range(2, 8):
-        accounts.audit.add(Event(f"event {number}"))
+        accounts.audit.add(Event(action=f"event {number}"))
     first = accounts.audit.list(limit=3)
     assert [one.number for one in first] == [7, 6, 5]
     assert [one.number for one in accounts.audit.list(limit=3, before=5)] == [4, 3, 2]
@@ -166,7 +196,7 @@ def test_the_audit_is_listed_newest_first_in_parts(accounts: SqlAccounts) -> Non
 @given(text=st.text())
 def test_any_text_can_be_told(accounts: SqlAccounts, text: str) -> None:
     """Signs that a database cannot keep are written another way."""
-    accounts.audit.add(Event("x", target=text + "\0\ud800"))
+    accounts.audit.add(Event(action="x", target=text + "\0\ud800"))
     assert accounts.audit.list(limit=1)[0].event.target.endswith("\\0\\ud800")
     assert not accounts.audit.verify().fault
 
@@ -175,7 +205,7 @@ def test_any_text_can_be_told(accounts: SqlAccounts, text: str) -> None:
 def test_a_changed_entry_is_noticed(accounts: SqlAccounts, field: str) -> None:
     """Whatever is changed in it."""
     for _ in range(4):
-        accounts.audit.add(Event("x"))
+        accounts.audit.add(Event(action="x"))
     forged: object = 1 if field in ("time", "user_id") else "forged"
     with accounts.database.writing() as connection:
         connection.execute(
@@ -187,7 +217,7 @@ def test_a_changed_entry_is_noticed(accounts: SqlAccounts, field: str) -> None:
 def test_a_missing_entry_is_noticed(accounts: SqlAccounts) -> None:
     """In the middle, and at the end."""
     for _ in range(4):
-        accounts.audit.add(Event("x"))
+        accounts.audit.add(Event(action="x"))
     for number, fault in (
         (5, "the last entries are gone: there were 5"),
         (2, "entry 2 is missing"),
@@ -200,7 +230,7 @@ def test_a_missing_entry_is_noticed(accounts: SqlAccounts) -> None:
 def test_entries_added_at_once_make_one_chain(accounts: SqlAccounts) -> None:
     """No two follow the same one."""
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: accounts.audit.add(Event(f"{n}")), range(64)))
+        list(pool.map(lambda n: accounts.audit.add(Event(action=f"{n}")), range(64)))
     assert accounts.audit.verify() == AuditVerdict(65)
 
 

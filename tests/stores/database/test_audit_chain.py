@@ -14,8 +14,8 @@ from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.audit_chain import FIELDS, NEWER_FIELDS
 
 WHOLE = Event(
-    "write",
-    "ada",
+    action="write",
+    actor="ada",
     surface="chat",
     actor_kind="agent",
     origin="tool",
@@ -48,10 +48,10 @@ def test_an_entry_keeps_its_provenance(accounts: SqlAccounts) -> None:
 
 def test_old_entries_stay_valid_between_new_ones(accounts: SqlAccounts) -> None:
     """They read as entries of which nobody recorded more."""
-    add_old_entry(accounts, Event("older", "bob", reason="because"))
+    add_old_entry(accounts, Event(action="older", actor="bob", reason="because"))
     accounts.audit.add(WHOLE)
     new, old = accounts.audit.list(limit=2)
-    assert (old.event, new.event) == (Event("older", "bob", reason="because"), WHOLE)
+    assert (old.event, new.event) == (Event(action="older", actor="bob", reason="because"), WHOLE)
     assert accounts.audit.verify() == AuditVerdict(3)
 
 
@@ -69,7 +69,7 @@ def test_a_forged_provenance_is_noticed(accounts: SqlAccounts, field: str) -> No
 def test_a_new_entry_cannot_pass_for_an_old_one(accounts: SqlAccounts) -> None:
     """Nor an old one for a new one."""
     accounts.audit.add(WHOLE)
-    add_old_entry(accounts, Event("older", "bob"))
+    add_old_entry(accounts, Event(action="older", actor="bob"))
     for number, words in ((3, ""), (2, None)):
         with accounts.database.writing() as connection:
             this = tables.audit.c.number == number
@@ -81,9 +81,9 @@ def test_a_new_entry_cannot_pass_for_an_old_one(accounts: SqlAccounts) -> None:
 
 def test_the_audit_is_listed_by_kind_of_actor(accounts: SqlAccounts) -> None:
     """Old entries have no kind, so they are in no such list."""
-    add_old_entry(accounts, Event("older", "bob"))
+    add_old_entry(accounts, Event(action="older", actor="bob"))
     accounts.audit.add(WHOLE)
-    accounts.audit.add(Event("sign in", actor_kind="person"))
+    accounts.audit.add(Event(action="sign in", actor_kind="person"))
     assert [one.number for one in accounts.audit.list(only=AuditFilter("agent"))] == [3]
     assert [one.number for one in accounts.audit.list(only=AuditFilter("task"))] == [1]
     assert len(accounts.audit.list()) == 4

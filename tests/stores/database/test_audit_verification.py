@@ -15,7 +15,7 @@ from looseleaf.stores.database.audit_verification import REMOVAL, format_removal
 from looseleaf.stores.database.database import Database
 from tests.conftest import Clock
 
-BY_TASK = Event("", "looseleaf", surface="upkeep", actor_kind="task")
+BY_TASK = Event(action="", actor="looseleaf", surface="upkeep", actor_kind="task")
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def long_audit(accounts: SqlAccounts, clock: Clock) -> SqlAccounts:
     """Make an audit with ten entries, one a day, the newest durable and noted outside."""
     for number in range(2, 11):
         clock.advance(days=1)
-        accounts.audit.add(Event(f"act {number}"))
-    accounts.settings.put({"require_if_match": True}, Event("set"))
+        accounts.audit.add(Event(action=f"act {number}"))
+    accounts.settings.put({"require_if_match": True}, Event(action="set"))
     return accounts
 
 
@@ -65,7 +65,7 @@ def test_a_removal_can_be_repeated(long_audit: SqlAccounts, clock: Clock) -> Non
     """Every night some; the entry that records the first removal goes one day, too."""
     for night in range(1, 30):
         clock.advance(days=1)
-        long_audit.audit.add(Event(f"night {night}"))
+        long_audit.audit.add(Event(action=f"night {night}"))
         long_audit.audit.prune(clock() - 3 * 86_400, BY_TASK)
         assert not long_audit.audit.verify().fault
     assert long_audit.audit.verify().removed > 30
@@ -80,7 +80,7 @@ def test_the_entry_that_is_noted_outside_stays(long_audit: SqlAccounts, clock: C
     assert long_audit.audit.prune(clock(), BY_TASK) == 10
     assert numbers(long_audit) == [11, 12]
     assert long_audit.audit.verify() == AuditVerdict(2, "", 10)
-    long_audit.audit.add(Event("later"))
+    long_audit.audit.add(Event(action="later"))
     assert not long_audit.audit.verify().fault
 
 
@@ -101,7 +101,7 @@ def test_a_forged_record_of_a_removal_is_not_enough(long_audit: SqlAccounts) -> 
     with long_audit.database.reading() as connection:
         query = sa.select(tables.audit.c.hash).where(tables.audit.c.number == 4)
         digest = connection.execute(query).scalar_one()
-    long_audit.audit.add(Event(REMOVAL, detail=format_removal(4, digest)))
+    long_audit.audit.add(Event(action=REMOVAL, detail=format_removal(4, digest)))
     remove_rows(long_audit, 4)
     assert long_audit.audit.verify().fault == "entry 1 is missing"
 
@@ -135,7 +135,7 @@ def test_the_operator_can_begin_the_notes_anew(
         (folder / name).unlink()
     assert long_audit.audit.verify() == AuditVerdict(7, "", 5)
     again = SqlAccounts(Database(database_url, str(tmp_path / "accounts")), clock=clock)
-    again.audit.add(Event("first of a new process"))
+    again.audit.add(Event(action="first of a new process"))
     assert AuditAnchor(str(tmp_path / "accounts")).read_removed()[0] == 5
     assert again.audit.verify() == AuditVerdict(8, "", 5)
     remove_rows(again, 6)

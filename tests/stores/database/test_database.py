@@ -260,7 +260,7 @@ def test_a_file_that_is_gone_is_not_written_to(home: Path, reason: str) -> None:
         opened.version,
         entries.version,
         entries.runtime_settings,
-        lambda: entries.add_event(Event("test")),
+        lambda: entries.add_event(Event(action="test")),
         lambda: _enter(opened.reading),
         lambda: _enter(opened.writing),
     ]
@@ -284,7 +284,7 @@ def test_a_lost_database_is_not_made_anew(home: Path) -> None:
     """Ids of users, pipelines and jobs would be given again; the operator decides to do so."""
     accounts = SqlAccounts(Database("", str(home)), clock=time.time)
     accounts.start(1)
-    accounts.add_event(Event("test"))
+    accounts.add_event(Event(action="test"))
     accounts.database.close()
     for file in (home / ".looseleaf").glob("looseleaf.db*"):
         file.unlink()

@@ -35,11 +35,20 @@ def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Work
     invoke(local, "looseleaf/set-setting", {"name": "require_if_match", "setting": True})
     for text in ("One", "Two"):
         begun = chats_of(opened).turns.begin(
-            Opening("", 1, 1, "chat", Message("user", text), text, "", "echo")
+            Opening(
+                session="",
+                owner=1,
+                agent=1,
+                mode="chat",
+                message=Message(role="user", text=text),
+                title=text,
+                request="",
+                model="echo",
+            )
         )
         assert begun.lease is not None
         done = TurnOutcome("completed", Usage(), "", ())
-        chats_of(opened).turns.end(begun.lease, (Message("assistant", text),), done)
+        chats_of(opened).turns.end(begun.lease, (Message(role="assistant", text=text),), done)
     yield opened
     opened.close()
 

@@ -24,7 +24,16 @@ def test_both_ways_to_the_database_write_one_chain(workspace: Workspace) -> None
     before = accounts.audit.verify().entries
     light = open_settings_and_audit(workspace.root, clock=workspace.clock)
     assert isinstance(light, SqliteSettingsAndAudit)
-    event = Event("x", "ada", 1, "agent", "", "mcp", "file=\0\ud800" + "y" * 2000, detail="é")
+    event = Event(
+        action="x",
+        actor="ada",
+        user_id=1,
+        kind="agent",
+        credential="",
+        surface="mcp",
+        target="file=\0\ud800" + "y" * 2000,
+        detail="é",
+    )
     for database in (light, accounts, light, accounts):
         database.add_event(event)
     assert accounts.audit.verify() == AuditVerdict(before + 4)
@@ -39,7 +48,7 @@ def test_a_setting_made_elsewhere_is_seen_at_once(workspace: Workspace) -> None:
     assert light is not None
     before = light.version()
     assert light.runtime_settings() == {}
-    accounts.settings.put({"daily_memory_enabled": True}, Event("set"))
+    accounts.settings.put({"daily_memory_enabled": True}, Event(action="set"))
     assert light.version() != before
     assert light.runtime_settings() == {"daily_memory_enabled": True}
 
@@ -81,4 +90,4 @@ def test_a_broken_database_is_one_of_our_errors(workspace: Workspace) -> None:
         sql.execute("DROP TABLE audit")
     sql.close()
     with pytest.raises(Unavailable, match="audit"):
-        light.add_event(Event("x"))
+        light.add_event(Event(action="x"))

@@ -348,9 +348,9 @@ def test_an_index_never_keeps_a_text_of_a_folder_that_was_moved(
         return path
 
     store.folder = swapped  # type: ignore[method-assign]
-    search(store, ADA, Query("text"), index=index)
+    search(store, ADA, Query(text="text"), index=index)
     for text, wanted in (("old", 0), ("new", 1)):
-        assert search(store, ADA, Query(text), index=index).total == wanted
+        assert search(store, ADA, Query(text=text), index=index).total == wanted
     index.close()
 
 

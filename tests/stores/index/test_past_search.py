@@ -102,7 +102,7 @@ class Shelves:
     def search(self, text: str, moment: float, which: int = 0) -> object:
         """Search the pages of a moment by the index, and see that a scan gives the same."""
         past, finder = self.past(self.indexes[which], moment)
-        query = Query(text, limit=1000)
+        query = Query(text=text, limit=1000)
         plain = VisiblePages(self.store, self.history, moment)
         scanned = outcome(lambda: search(plain, ADA, query))
         indexed = outcome(lambda: search(past, ADA, query, index=finder))  # type: ignore[arg-type]
@@ -279,7 +279,7 @@ def test_a_warm_search_reads_no_history() -> None:
             assert finder is not None
             past = PastPages(shelves.store, history, moment, finder.read)
             assert len(rank_pages(past, ADA, "invoice", index=finder)) == 3
-            assert search(past, ADA, Query("invoice"), index=finder).total == 3
+            assert search(past, ADA, Query(text="invoice"), index=finder).total == 3
             reads = CountingHistory.reads
         assert reads == 0
         index.close()
@@ -307,7 +307,7 @@ def test_a_known_page_is_what_the_history_gives(shelves: Shelves) -> None:
             expected.hash,
         )
     with pytest.raises(PageMissing):
-        search(past, ADA, Query("x", filename="c.md"), index=finder)  # type: ignore[arg-type]
+        search(past, ADA, Query(text="x", filename="c.md"), index=finder)  # type: ignore[arg-type]
 
 
 class Histories(RuleBasedStateMachine):

@@ -80,7 +80,7 @@ def replace_file(path: Path, content: str) -> None:
 
 def both(store: DiskStore, index: SearchIndex, text: str, shelf: Shelf = ADA) -> SearchResults:
     """Search with the index, and see that a scan finds the same."""
-    asked = Query(text, limit=1000)
+    asked = Query(text=text, limit=1000)
     indexed = search(store, shelf, asked, index=index)
     scanned = search(store, shelf, asked)
     assert replace(indexed, freshness="") == replace(scanned, freshness="")
@@ -111,16 +111,16 @@ def test_an_index_counts_what_is_not_shown(store: DiskStore, ada: Path, opened: 
     """The total and the pages are true beyond the limit, below a folder and in a range."""
     index = opened()
     for query in (
-        Query("deploy", limit=2),
-        Query("deploy", limit=0),
-        Query("deploy", prefix="daily", limit=3),
-        Query("deploy", since="2026-04-02", until="2026-04-05", limit=1),
-        Query("deploy", section="Plans"),
+        Query(text="deploy", limit=2),
+        Query(text="deploy", limit=0),
+        Query(text="deploy", prefix="daily", limit=3),
+        Query(text="deploy", since="2026-04-02", until="2026-04-05", limit=1),
+        Query(text="deploy", section="Plans"),
     ):
         expected = search(store, ADA, query)
         found = search(store, ADA, query, index=index)
         assert replace(found, freshness="") == replace(expected, freshness="")
-    assert search(store, ADA, Query("deploy", prefix="daily"), index=index).total == 8
+    assert search(store, ADA, Query(text="deploy", prefix="daily"), index=index).total == 8
     assert ada.exists()
 
 
@@ -213,7 +213,7 @@ def test_edits_faster_than_the_clock_are_seen(
         for number in range(300):
             page.seek(0)
             page.write(b"needle %08d\n" % number)
-            assert search(store, ADA, Query(f"needle {number:08}"), index=index).total == 1
+            assert search(store, ADA, Query(text=f"needle {number:08}"), index=index).total == 1
 
 
 @pytest.mark.parametrize("watching", [True, False])
@@ -631,8 +631,9 @@ from looseleaf.stores.index.search_index import SearchIndex
 root, rounds = sys.argv[1], int(sys.argv[2])
 store = DiskStore(root, agent_folder=lambda _: "ada")
 index = SearchIndex(store, root + "/.looseleaf/index", fewest_files=1)
+query = Query(text="deploy")
 for _ in range(rounds):
-    print(search(store, Shelf("agent", agent_id=1), Query("deploy"), index=index).total, flush=True)
+    print(search(store, Shelf("agent", agent_id=1), query, index=index).total, flush=True)
 index.close()
 """
 
@@ -673,7 +674,7 @@ def test_processes_share_one_index(store: DiskStore, root: Path, ada: Path, open
     index = opened()
     for number in range(300, 400):
         put(ada / f"notes/{number}.md", "deploy\n")
-        assert search(store, ADA, Query("deploy"), index=index).total == 9 + number + 1
+        assert search(store, ADA, Query(text="deploy"), index=index).total == 9 + number + 1
     for other in others:
         totals = [int(line) for line in other.communicate()[0].split()]
         assert other.returncode == 0
@@ -692,7 +693,7 @@ def test_threads_share_one_index(store: DiskStore, ada: Path, opened: Opener) ->
     def work() -> None:
         for _ in range(60):
             for shelf, total in ((ADA, 9), (BOB, 0)):
-                found = search(store, shelf, Query("deploy"), index=index).total
+                found = search(store, shelf, Query(text="deploy"), index=index).total
                 if found != total:
                     wrong.append((shelf, found))
 

@@ -39,7 +39,7 @@ class ScriptedModel:
             if should_stop():
                 return
             yield Delta(reply[start : start + 4096])
-        yield Answer(Message("assistant", reply), Usage(1, 10, 2), self.name)
+        yield Answer(Message(role="assistant", text=reply), Usage(1, 10, 2), self.name)
 
 
 class Upkeep:

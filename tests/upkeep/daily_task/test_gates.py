@@ -113,8 +113,8 @@ def test_a_plan_that_loses_or_invents_is_refused() -> None:
 
 def test_the_settings_say_the_thresholds() -> None:
     """Each has its own setting; a ratio of progress above one counts as one."""
-    settings = Settings("", daily_memory_max_turns=0, daily_memory_overflow_progress_ratio=7.0)
+    settings = Settings(root="", daily_memory_max_turns=0, daily_memory_overflow_progress_ratio=7.0)
     limits = thresholds_of(settings)
     assert (limits.turns, limits.progress) == (1, 1.0)
     assert limits.budget_text == "8 KB"
-    assert thresholds_of(Settings("")) == Thresholds()
+    assert thresholds_of(Settings(root="")) == Thresholds()

@@ -32,7 +32,14 @@ PAGE = "# M\n\n" + "".join(
 
 def talk(upkeep: Upkeep, title: str, agent: int = 0) -> None:
     """Let a conversation of today be there."""
-    opening = Opening("", 1, agent or upkeep.agent.id, "chat", Message("user", title), title)
+    opening = Opening(
+        session="",
+        owner=1,
+        agent=agent or upkeep.agent.id,
+        mode="chat",
+        message=Message(role="user", text=title),
+        title=title,
+    )
     begun = chats_of(upkeep.workspace).turns.begin(opening)
     assert begun.lease is not None
     chats_of(upkeep.workspace).turns.end(begun.lease, [], TurnOutcome("completed", Usage()))

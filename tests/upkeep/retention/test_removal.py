@@ -31,7 +31,14 @@ from tests.conftest import Clock
 
 def begin_session(workspace: Workspace, title: str, *, is_ended: bool = True) -> str:
     """Begin a conversation; one that did not end holds its session."""
-    opening = Opening("", 1, 1, "chat", Message("user", title), title)
+    opening = Opening(
+        session="",
+        owner=1,
+        agent=1,
+        mode="chat",
+        message=Message(role="user", text=title),
+        title=title,
+    )
     begun = chats_of(workspace).turns.begin(opening)
     assert begun.lease is not None
     if is_ended:
@@ -157,8 +164,34 @@ def test_the_newest_old_run_of_each_task_stays(workspace: Workspace, clock: Cloc
             clock.advance(seconds=1)
             start = clock()
             run_id = create_run_id(start)
-            log.add(RunRecord(run_id, task_type, 0, "", "schedule", "", start, start, "done", ""))
-            log.add(RunRecord(run_id, task_type, 1, "ada", "manual", "", start, start, "done", ""))
+            log.add(
+                RunRecord(
+                    id=run_id,
+                    task_type=task_type,
+                    agent_id=0,
+                    agent="",
+                    trigger="schedule",
+                    surface="",
+                    start=start,
+                    end=start,
+                    status="done",
+                    reason="",
+                )
+            )
+            log.add(
+                RunRecord(
+                    id=run_id,
+                    task_type=task_type,
+                    agent_id=1,
+                    agent="ada",
+                    trigger="manual",
+                    surface="",
+                    start=start,
+                    end=start,
+                    status="done",
+                    reason="",
+                )
+            )
         clock.advance(days=20)
     assert removal.prune_runs(workspace, workspace.settings, dry_run=True) == {"runs": 8}
     assert removal.prune_runs(workspace, workspace.settings, dry_run=False) == {"runs": 8}
@@ -171,9 +204,9 @@ def test_the_audit_goes_after_a_year(workspace: Workspace, clock: Clock) -> None
     """And what is left of it can be verified."""
     accounts = workspace.accounts()
     for _ in range(3):
-        accounts.settings.put({"require_if_match": True}, Event("set"))
+        accounts.settings.put({"require_if_match": True}, Event(action="set"))
     clock.advance(days=366)
-    accounts.settings.put({"require_if_match": False}, Event("set"))
+    accounts.settings.put({"require_if_match": False}, Event(action="set"))
     total = len(accounts.audit.list(limit=100))
     counts = removal.prune_audit(workspace, workspace.settings, dry_run=True)
     assert counts == {"entries": total - 1}

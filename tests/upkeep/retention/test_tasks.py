@@ -16,7 +16,7 @@ from looseleaf.operations.schedules import list_schedules
 from looseleaf.settings import Settings, load
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention.tasks import NOUNS, RULES, describe_counts
-from looseleaf.values import replace
+from looseleaf.values import field_names, replace
 from looseleaf.workflows.parts import system_tasks_of
 from tests.conftest import Clock
 from tests.upkeep.retention.test_removal import begin_session
@@ -40,7 +40,7 @@ def test_every_rule_has_a_task_a_schedule_and_settings(workspace: Workspace) -> 
         task = tasks[rule.task_type]
         assert (task.per_agent, task.supports_run, task.permission) == (False, True, "operate")
         assert task.is_enabled(workspace.settings)
-        assert all(name in Settings.__match_args__ for name in rule.settings)
+        assert all(name in field_names(Settings) for name in rule.settings)
 
 
 def test_a_run_leaves_a_report(workspace: Workspace, clock: Clock) -> None:

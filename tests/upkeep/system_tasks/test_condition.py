@@ -26,16 +26,16 @@ def add(workspace: Workspace, status: str, days_ago: float, trigger: str = "sche
     agent = workspace.agents.resolve("ada")
     time = workspace.clock() - days_ago * DAY
     record = RunRecord(
-        f"{9 - int(days_ago)}",
-        TASK,
-        agent.id,
-        agent.slug,
-        trigger,
-        "library",
-        time,
-        time,
-        status,
-        "why",
+        id=f"{9 - int(days_ago)}",
+        task_type=TASK,
+        agent_id=agent.id,
+        agent=agent.slug,
+        trigger=trigger,
+        surface="library",
+        start=time,
+        end=time,
+        status=status,
+        reason="why",
     )
     RunLog(workspace.settings.root).add(record)
 

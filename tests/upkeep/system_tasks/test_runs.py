@@ -29,7 +29,12 @@ def tidy(run: TaskRun) -> TaskResult:
 
 
 TASK = SystemTask(
-    "tidy", "Tidy", "Tidies.", tidy, supports_run=True, params=FrozenDict({"fail": "", "date": ""})
+    type="tidy",
+    label="Tidy",
+    description="Tidies.",
+    run=tidy,
+    supports_run=True,
+    params=FrozenDict({"fail": "", "date": ""}),
 )
 
 

@@ -10,7 +10,9 @@ from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskProm
 from looseleaf.values import replace
 from looseleaf.workflows.parts import system_tasks_of
 
-TASK = SystemTask("tidy", "Tidy", "Tidies.", lambda _run: TaskResult("done"))
+TASK = SystemTask(
+    type="tidy", label="Tidy", description="Tidies.", run=lambda _run: TaskResult("done")
+)
 
 
 def test_the_built_in_task_is_registered(workspace: Workspace) -> None:

@@ -42,9 +42,9 @@ def state(*calls: tuple[Packet, MemoryWrite], agent_id: int = 2, **metadata: obj
     packets = [Packet("ai_response", WHEN, {"content": "answer"}, metadata)]
     packets += [packet for packet, _ in reversed(calls)]
     writes = tuple(write for _, write in calls)
-    steps = (StepRecord("draft", "ai", writes=writes),)
-    job = Job(7, "News", agent_id=agent_id, user_id=4, status="completed", steps=steps)
-    return JobState(job, {}, {"draft": StepOutcome(tuple(packets), writes=writes)})
+    steps = (StepRecord(id="draft", type="ai", writes=writes),)
+    job = Job(id=7, label="News", agent_id=agent_id, user_id=4, status="completed", steps=steps)
+    return JobState(job, {}, {"draft": StepOutcome(packets=tuple(packets), writes=writes)})
 
 
 def test_two_writes_of_a_day_are_one_artifact() -> None:
@@ -60,7 +60,9 @@ def test_two_writes_of_a_day_are_one_artifact() -> None:
     job = state(one, two)
     outcome = job.outcomes["draft"]
     job = JobState(
-        job.job, {}, {"draft": StepOutcome((*outcome.packets, failed), writes=outcome.writes)}
+        job.job,
+        {},
+        {"draft": StepOutcome(packets=(*outcome.packets, failed), writes=outcome.writes)},
     )
     artifacts = build_artifacts(job, "ada", lambda scope: pages.get(scope.filename))
     (artifact,) = artifacts.daily_memory_artifacts

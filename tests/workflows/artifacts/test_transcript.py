@@ -19,7 +19,7 @@ SECRET = "correct-horse-battery"
 
 def test_a_transcript_has_the_newest_messages() -> None:
     """At most 200, each with at most 4000 characters; the true number is told."""
-    messages = [Message("user", f"{number} " + "x" * 5000) for number in range(250)]
+    messages = [Message(role="user", text=f"{number} " + "x" * 5000) for number in range(250)]
     transcript = build_transcript(messages, SecretMask())
     assert len(transcript["messages"]) == 200
     assert transcript["total"] == 250
@@ -35,9 +35,9 @@ def test_secrets_are_masked_in_texts_and_arguments() -> None:
         ToolCall("2", "fetch", f"password={SECRET} {{"),
     )
     messages = [
-        Message("user", f"Use Bearer {SECRET}"),
-        Message("assistant", "", calls=calls),
-        Message("tool", f"the value is {SECRET}", call="1", name="fetch", failed=True),
+        Message(role="user", text=f"Use Bearer {SECRET}"),
+        Message(role="assistant", text="", calls=calls),
+        Message(role="tool", text=f"the value is {SECRET}", call="1", name="fetch", failed=True),
     ]
     transcript = build_transcript(messages, SecretMask((SECRET,)))
     assert SECRET not in json.dumps(transcript)
@@ -62,7 +62,7 @@ def test_a_tool_trace_has_the_first_calls() -> None:
 
 def test_the_same_run_has_the_same_bytes() -> None:
     """Sorted keys, indented, a line end; the hash is that of the payload."""
-    messages = [Message("user", "Grüße")]
+    messages = [Message(role="user", text="Grüße")]
     one, two = (format_json(build_transcript(messages, SecretMask())) for _ in range(2))
     assert one == two
     assert one.endswith(b"}\n")

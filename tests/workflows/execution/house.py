@@ -67,7 +67,7 @@ def say(run: StepRun) -> StepOutcome:
     die_at(run, "begin")
     packet = create_packet("item", {"content": run.settings["text"]}, now=run.parts.clock())
     die_at(run, "end")
-    return StepOutcome((packet,))
+    return StepOutcome(packets=(packet,))
 
 
 def note(run: StepRun) -> StepOutcome:
@@ -83,7 +83,7 @@ def note(run: StepRun) -> StepOutcome:
 
     write = edit_once(run, page, edit, change=Change("append", Provenance("tests")))
     die_at(run, "end")
-    return StepOutcome((run.packets[0],), writes=(write,))
+    return StepOutcome(packets=(run.packets[0],), writes=(write,))
 
 
 def stumble(run: StepRun) -> StepOutcome:
@@ -107,7 +107,7 @@ def hold_gate(run: StepRun) -> StepOutcome:
         seconds = run.settings.get("seconds", 0.0)
         return StepOutcome(status="waiting", reason="a call", gate="digest", wait_seconds=seconds)
     packet = create_packet("item", {"content": run.signal["text"]}, now=run.parts.clock())
-    return StepOutcome((packet,))
+    return StepOutcome(packets=(packet,))
 
 
 def end_as(run: StepRun) -> StepOutcome:
@@ -126,7 +126,9 @@ def step_types() -> StepTypes:
     register_core_packets(types.packets)
     for function in (say, note, stumble, linger, hold_gate, end_as, break_down):
         name = function.__name__.replace("_", "-")
-        types.register(StepType(name, name.title(), str(function.__doc__), function))
+        types.register(
+            StepType(name=name, label=name.title(), description=str(function.__doc__), run=function)
+        )
     return types
 
 
@@ -178,13 +180,15 @@ class House:
             report=self.report,
         )
         parts = JobParts(
-            self.store.queue,
-            engine,
-            step_types(),
-            lambda _job: cast("StepServices", WorkspaceServices(self.workspace, self.store)),
-            self.observer,
-            time.time,
-            self.report,
+            queue=self.store.queue,
+            engine=engine,
+            step_types=step_types(),
+            open_parts=lambda _job: cast(
+                "StepServices", WorkspaceServices(self.workspace, self.store)
+            ),
+            observer=self.observer,
+            clock=time.time,
+            report=self.report,
         )
         firing = ScheduleFiring(
             self.store.schedules,

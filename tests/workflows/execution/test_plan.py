@@ -10,17 +10,27 @@ from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 STEPS = (Step("a", "input", "Read", {"url": "x"}), Step("b", "ai"))
-PIPELINE = Pipeline(3, "news", "News", 7, 1, "Be brief.", ("style.md",), {}, STEPS)
+PIPELINE = Pipeline(
+    id=3,
+    slug="news",
+    name="News",
+    agent_id=7,
+    user_id=1,
+    system_prompt="Be brief.",
+    memory_files=("style.md",),
+    tool_policy={},
+    steps=STEPS,
+)
 FLOW = Flow(
-    5,
-    3,
-    "daily",
-    "Daily",
-    7,
-    1,
-    ("music.md",),
-    {"b": {"model": "echo"}},
-    (QueuedPrompt("Write."),),
+    id=5,
+    pipeline_id=3,
+    slug="daily",
+    name="Daily",
+    agent_id=7,
+    user_id=1,
+    memory_files=("music.md",),
+    step_settings={"b": {"model": "echo"}},
+    prompt_queue=(QueuedPrompt("Write."),),
     schedule=Schedule("daily"),
 )
 

@@ -20,7 +20,7 @@ from looseleaf.workflows.schedules.timing import Timing
 from tests.conftest import Clock
 
 HOUR = 3600.0
-HOURLY = ScheduleEntry("task:tidy", "Tidy", Timing("hourly"), task_type="tidy")
+HOURLY = ScheduleEntry(id="task:tidy", label="Tidy", timing=Timing("hourly"), task_type="tidy")
 
 
 class Server:
@@ -41,7 +41,7 @@ class Server:
     def start_jobs(self, entry: ScheduleEntry, _due: float, key: str) -> list[Job]:
         if self.failure:
             raise Unavailable("The model", self.failure)
-        return [self.store.jobs.add(NewJob(entry.label, idempotency_key=key))[0]]
+        return [self.store.jobs.add(NewJob(label=entry.label, idempotency_key=key))[0]]
 
 
 @pytest.fixture

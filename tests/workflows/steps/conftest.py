@@ -39,17 +39,31 @@ class Bench:
         self.agent = self.workspace.agents.resolve("ada")
         definitions = definitions_of(self.workspace)
         self.pipeline = definitions.pipelines.add(
-            Pipeline(0, "news", "News", self.agent.id, 1, system_prompt="Write news.")
+            Pipeline(
+                id=0,
+                slug="news",
+                name="News",
+                agent_id=self.agent.id,
+                user_id=1,
+                system_prompt="Write news.",
+            )
         )
         self.flow = definitions.flows.add(
-            Flow(0, self.pipeline.id, "daily", "Daily", self.agent.id, 1)
+            Flow(
+                id=0,
+                pipeline_id=self.pipeline.id,
+                slug="daily",
+                name="Daily",
+                agent_id=self.agent.id,
+                user_id=1,
+            )
         )
 
     def job(self, job_id: int = 7) -> Job:
         """Make a job of the flow."""
         return Job(
-            job_id,
-            "News: Daily",
+            id=job_id,
+            label="News: Daily",
             pipeline_id=self.pipeline.id,
             flow_id=self.flow.id,
             agent_id=self.agent.id,
@@ -72,15 +86,15 @@ class Bench:
         job = self.job(job_id)
         step = Step("one", kind, "", settings)
         return StepRun(
-            job,
-            replace(self.pipeline, steps=(step,)),
-            definitions_of(self.workspace).flows.find(self.flow.id),
-            step,
-            settings,
-            packets,
-            JobStepServices(self.workspace.context, job, self.intents),
-            lambda: self.cancelled,
-            self.progress.append,
+            job=job,
+            pipeline=replace(self.pipeline, steps=(step,)),
+            flow=definitions_of(self.workspace).flows.find(self.flow.id),
+            step=step,
+            settings=settings,
+            packets=packets,
+            parts=JobStepServices(self.workspace.context, job, self.intents),
+            is_cancelled=lambda: self.cancelled,
+            report_progress=self.progress.append,
             signal=signal,
         )
 

@@ -105,13 +105,20 @@ def leave_call(bench: Bench, call: str = JOURNAL) -> StepRun:
     run = bench.step_run("ai", {"prompt": call})
     chats = chats_of(bench.workspace)
     opening = Opening(
-        "", 1, bench.agent.id, "pipeline", Message("user", call), "News", run.effect_key, "echo"
+        session="",
+        owner=1,
+        agent=bench.agent.id,
+        mode="pipeline",
+        message=Message(role="user", text=call),
+        title="News",
+        request=run.effect_key,
+        model="echo",
     )
     begun = chats.turns.begin(replace(opening, source="pipeline"))
     assert begun.lease is not None
     tool, _, arguments = call.removeprefix("/call ").partition(" ")
     calls = (ToolCall("echo-1", tool, arguments),)
-    chats.turns.append(begun.lease, (Message("assistant", "", calls),))
+    chats.turns.append(begun.lease, (Message(role="assistant", text="", calls=calls),))
     bench.clock.advance(seconds=3600)  # the lease of the dead process is over
     return run
 
@@ -171,7 +178,16 @@ def test_a_turn_of_which_only_the_first_message_was_saved_gets_the_rest(bench: B
     """The prompt follows the packets in a second message."""
     run = bench.step_run("ai", {"prompt": JOURNAL}, (item("source"),))
     first = create_messages(run.packets, JOURNAL)[0]
-    opening = Opening("", 1, bench.agent.id, "pipeline", first, "News", run.effect_key, "echo")
+    opening = Opening(
+        session="",
+        owner=1,
+        agent=bench.agent.id,
+        mode="pipeline",
+        message=first,
+        title="News",
+        request=run.effect_key,
+        model="echo",
+    )
     assert chats_of(bench.workspace).turns.begin(replace(opening, source="pipeline")).lease
     bench.clock.advance(seconds=3600)
     outcome = bench.run("ai", {"prompt": JOURNAL}, item("source"))

@@ -31,7 +31,7 @@ FORMAT = 1
 _FILE_MODE = 0o600
 
 
-@value
+@value(kw_only=True)
 class BackupDescription:
     """What an archive says about itself.
 
@@ -64,7 +64,15 @@ def parse_description(content: bytes) -> BackupDescription:
         raise InvalidBackup("its description is damaged")
     if fields["format"] != FORMAT:
         raise InvalidBackup("a newer Looseleaf has made it; use that one")
-    empty = BackupDescription(FORMAT, "", 0.0, "", "", "", group_writable=False)
+    empty = BackupDescription(
+        format=FORMAT,
+        program="",
+        created=0.0,
+        workspace="",
+        name="",
+        database="",
+        group_writable=False,
+    )
     types = {name: type(field) for name, field in as_dict(empty).items()}
     if {name: type(field) for name, field in fields.items()} != types:
         raise InvalidBackup("its description is damaged")

@@ -44,7 +44,7 @@ _MOST_DIFF_LINES, _LONGEST_DIFF_LINE = 400, 4_000
 UNRESOLVED = "unresolved_auth_ref"
 
 
-@value
+@value(kw_only=True)
 class PlanEntry:
     """What would happen to one artifact.
 
@@ -75,7 +75,7 @@ class PlanEntry:
     diff: str = ""
 
 
-@value
+@value(kw_only=True)
 class BundleComparison:
     """The three states that a plan compares.
 
@@ -155,17 +155,37 @@ def _decide_entries(comparison: BundleComparison) -> Iterator[PlanEntry]:
             "" if bucket == NO_OP else format_diff(current or comparison.builtins.get(key), target)
         )
         yield PlanEntry(
-            key, bucket, reason, target.path, current_hash, target.hash, installed_hash, diff
+            key=key,
+            bucket=bucket,
+            reason=reason,
+            source_path=target.path,
+            current_hash=current_hash,
+            target_hash=target.hash,
+            installed_hash=installed_hash,
+            diff=diff,
         )
     for key, installed_hash in installed_hashes.items():
         if key not in comparison.target and not key.startswith(f"{QUEUE}:"):
             current = comparison.current.get(key)
             current_hash = current.hash if current is not None else ""
             reason = "orphaned_installed_artifact"
-            yield PlanEntry(key, WARNING, reason, "", current_hash, "", installed_hash)
+            yield PlanEntry(
+                key=key,
+                bucket=WARNING,
+                reason=reason,
+                source_path="",
+                current_hash=current_hash,
+                target_hash="",
+                installed_hash=installed_hash,
+            )
     names = {name: slug for slug, names in comparison.missing_refs.items() for name in names}
     for name, slug in sorted(names.items()):
-        yield PlanEntry(f"{AUTH_REF}:{name}", WARNING, UNRESOLVED, f"{FLOWS}{slug}.json")
+        yield PlanEntry(
+            key=f"{AUTH_REF}:{name}",
+            bucket=WARNING,
+            reason=UNRESOLVED,
+            source_path=f"{FLOWS}{slug}.json",
+        )
 
 
 def _decide(comparison: BundleComparison, target: Artifact, installed_hash: str) -> tuple[str, str]:

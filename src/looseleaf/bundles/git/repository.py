@@ -114,7 +114,8 @@ class Repository:
     def compare(self, commit: str, tree: str) -> list[FileChange]:
         """List the files that differ between a commit, or nothing, and a tree."""
         before = commit or self._run("hash-object", "-t", "tree", "--stdin").decode().strip()
-        raw = self._run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, tree)
+        options = ("-r", "-z", "--raw", "--no-renames")
+        raw = self._run("diff-tree", *options, before, tree)
         parts = raw.split(b"\0")[:-1]
         if parts and not parts[0].startswith(b":"):
             parts = parts[1:]  # the name of the commit

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.pipeline import Pipeline
 
 
-@value
+@value(kw_only=True)
 class SourcePage:
     """A page as a source has it, under the name that it gets here.
 

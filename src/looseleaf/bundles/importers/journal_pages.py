@@ -41,7 +41,11 @@ def build_days(entries: Iterable[DayEntry]) -> list[SourcePage]:
             texts = list(dict.fromkeys(entry.text.strip("\r\n") for entry in day_entries))
             head = "" if texts[0].startswith("# ") else day.heading
             sources = tuple(dict.fromkeys(entry.source for entry in day_entries))
-            pages.append(SourcePage(day.filename, head + "\n\n".join(texts) + "\n", sources))
+            pages.append(
+                SourcePage(
+                    filename=day.filename, text=head + "\n\n".join(texts) + "\n", sources=sources
+                )
+            )
     return pages
 
 

@@ -9,7 +9,7 @@ import hashlib
 from contextlib import nullcontext
 
 from looseleaf.bundles.importers.decision import ImportedPage
-from looseleaf.values import as_dict, value
+from looseleaf.values import as_dict, field_names, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,5 +142,5 @@ def find_parts(records: Records, kind: str, key: str) -> list[ImportedPart]:
 def _read_part(entry: object) -> ImportedPart | None:
     if not isinstance(entry, dict):
         return None
-    fields = {name: str(entry.get(name, "")) for name in ImportedPart.__match_args__}
+    fields = {name: str(entry.get(name, "")) for name in field_names(ImportedPart)}
     return ImportedPart(**fields)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from looseleaf.bundles.importers.decision import ImportDecision
 
 
-@value
+@value(kw_only=True)
 class PageReport:
     """One page of an import.
 
@@ -60,7 +60,7 @@ class WorkflowReport:
     reason: str = ""
 
 
-@value
+@value(kw_only=True)
 class ImportReport:
     """The result of an import: the pages and workflows, the files left out, and the reasons.
 
@@ -94,14 +94,14 @@ class ImportReport:
 def report_page(page: SourcePage, owner: str, decision: ImportDecision) -> PageReport:
     """Give the report of one page."""
     return PageReport(
-        decision.action,
-        page.layer,
-        owner,
-        page.filename,
-        page.sources,
-        len(page.text.encode()),
-        decision.reason,
-        page.note,
+        action=decision.action,
+        layer=page.layer,
+        owner=owner,
+        file=page.filename,
+        sources=page.sources,
+        bytes=len(page.text.encode()),
+        reason=decision.reason,
+        note=page.note,
     )
 
 
@@ -130,15 +130,18 @@ def build_report(
         for report in workflow_reports
         if report.action == LEFT_OUT
     ]
+    kind, title, location = names
     return ImportReport(
-        *names,
-        is_preview,
-        tuple(new_agents),
-        tuple(report for report in reports if report.action != LEFT_OUT),
-        tuple(sorted((*left_out, *refusals), key=lambda entry: entry.source)),
-        sum(report.action in CHANGES for report in reports),
-        sum(report.action == FAILED for report in reports)
+        kind=kind,
+        title=title,
+        location=location,
+        is_preview=is_preview,
+        new_agents=tuple(new_agents),
+        pages=tuple(report for report in reports if report.action != LEFT_OUT),
+        left_out=tuple(sorted((*left_out, *refusals), key=lambda entry: entry.source)),
+        changed=sum(report.action in CHANGES for report in reports),
+        failed=sum(report.action == FAILED for report in reports)
         + sum(report.action == FAILED for report in workflow_reports),
-        tuple(report for report in workflow_reports if report.action != LEFT_OUT),
-        sum(report.action in CHANGES for report in workflow_reports),
+        workflows=tuple(report for report in workflow_reports if report.action != LEFT_OUT),
+        workflows_changed=sum(report.action in CHANGES for report in workflow_reports),
     )

@@ -21,11 +21,13 @@ _CORE = ("SOUL.md", "MEMORY.md")
 def map_page(source: str, filename: str, text: str) -> SourcePage:
     """Give the page here that a file of a workspace becomes."""
     if filename == "USER.md":
-        return SourcePage(filename, text, (source,), "user")
+        return SourcePage(filename=filename, text=text, sources=(source,), layer="user")
     if filename == "AGENTS.md":
-        return SourcePage(INSTRUCTIONS, remove_block(text), (source,), note=NOT_IN_PROMPTS)
+        return SourcePage(
+            filename=INSTRUCTIONS, text=remove_block(text), sources=(source,), note=NOT_IN_PROMPTS
+        )
     note = "" if filename in _CORE else NOT_IN_PROMPTS
-    return SourcePage(filename, text, (source,), note=note)
+    return SourcePage(filename=filename, text=text, sources=(source,), note=note)
 
 
 def is_page(folder: SourceFolder, file: str) -> bool:

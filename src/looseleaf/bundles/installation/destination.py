@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.uploads.file_store import FileLimits, WorkflowFiles
 
 
-@value
+@value(kw_only=True)
 class InstallTarget:
     """The parts of a workspace that an install changes.
 

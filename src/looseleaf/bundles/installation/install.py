@@ -60,9 +60,9 @@ def _plan(destination: InstallTarget, target: Mapping[str, Artifact]) -> tuple[P
     missing_refs = find_unresolved(target, destination.sites)
     return build_plan(
         BundleComparison(
-            target,
-            destination.current_prompts(),
-            None,
+            target=target,
+            current=destination.current_prompts(),
+            ledger=None,
             missing_refs=missing_refs,
             is_new_agent=True,
             builtins=destination.builtin_prompts(),
@@ -101,7 +101,10 @@ def install_agent(
                 (key, former[key].payload if key in former else None, prompt.hash)
                 for key, prompt in prompts.items()
             )
-            begin(destination, UndoLog(INSTALL, record.id, changes, **user_change))
+            begin(
+                destination,
+                UndoLog(kind=INSTALL, agent_id=record.id, changes=changes, **user_change),
+            )
             write_agent(destination, bundle, record, (order, approved_keys))
             for prompt in prompts.values():
                 destination.prompts.set(prompt.name, prompt.payload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.bundles.comparison.artifacts import EXTRA, Artifact
 from looseleaf.errors import Unavailable
 from looseleaf.files.record_folder import RecordFolder
-from looseleaf.values import FrozenDict, value
+from looseleaf.values import FrozenDict, field_names, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class InstalledArtifact:
     payload: Any = None
 
 
-@value
+@value(kw_only=True)
 class BundleLedger:
     """The bundle that is installed for one agent.
 
@@ -84,7 +84,7 @@ class Ledgers:
 def format_ledger(ledger: BundleLedger) -> dict[str, Any]:
     """Give a ledger as a JSON document."""
     fields: dict[str, Any] = {
-        name: getattr(ledger, name) for name in BundleLedger.__match_args__ if name != "artifacts"
+        name: getattr(ledger, name) for name in field_names(BundleLedger) if name != "artifacts"
     }
     artifacts = {
         key: {"path": artifact.path, "hash": artifact.hash}
@@ -102,7 +102,7 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> BundleLedger:
             for key, artifact in fields["artifacts"].items()
         }
         pending_keys = tuple(fields.get("pending", ()))
-        plain = {name: fields[name] for name in BundleLedger.__match_args__[:6]}
+        plain = {name: fields[name] for name in field_names(BundleLedger)[:6]}
         return BundleLedger(
             **plain,
             artifacts=artifacts,

@@ -53,16 +53,16 @@ def build_ledger(
     kept_pending = previous.pending if previous is not None else ()
     pending_keys = {key for key in kept_pending if key not in update.installed_keys}
     return BundleLedger(
-        manifest.bundle_slug,
-        manifest.bundle_version,
-        manifest.source_ref,
-        manifest.source_revision,
-        previous.installed_at if previous is not None else update.now,
-        update.now,
-        entries,
-        tuple(sorted(pending_keys | set(update.pending_keys))),
-        {kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS}
+        bundle_slug=manifest.bundle_slug,
+        bundle_version=manifest.bundle_version,
+        source_ref=manifest.source_ref,
+        source_revision=manifest.source_revision,
+        installed_at=previous.installed_at if previous is not None else update.now,
+        updated_at=update.now,
+        artifacts=entries,
+        pending=tuple(sorted(pending_keys | set(update.pending_keys))),
+        included={kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS}
         | {CAPABILITIES: list(manifest.capabilities)},
-        dict(manifest.opaque),
-        {**manifest.agent.kept, "description": manifest.agent.description},
+        opaque=dict(manifest.opaque),
+        agent={**manifest.agent.kept, "description": manifest.agent.description},
     )

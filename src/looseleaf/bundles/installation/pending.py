@@ -9,7 +9,7 @@ import json
 
 from looseleaf.bundles.comparison.artifacts import SCHEDULE, Artifact, pause_schedule
 from looseleaf.errors import InvalidArgument, Unavailable
-from looseleaf.values import FrozenDict, as_dict, replace, value
+from looseleaf.values import FrozenDict, as_dict, field_names, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,9 +127,7 @@ def format_pending(upgrade: PendingUpgrade | None) -> dict[str, Any] | None:
     if upgrade is None:
         return None
     artifacts = {key: as_dict(entry) for key, entry in upgrade.artifacts.items()}
-    fields: dict[str, Any] = {
-        name: getattr(upgrade, name) for name in PendingUpgrade.__match_args__
-    }
+    fields: dict[str, Any] = {name: getattr(upgrade, name) for name in field_names(PendingUpgrade)}
     fields["artifacts"] = artifacts
     size = len(json.dumps(fields))
     if size > LARGEST_RECORD:

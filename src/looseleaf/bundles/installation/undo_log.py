@@ -30,7 +30,7 @@ INSTALL, UPGRADE = "install", "upgrade"
 USER_PAGE = "USER.md"
 
 
-@value
+@value(kw_only=True)
 class UndoLog:
     """An install or upgrade that is under way.
 

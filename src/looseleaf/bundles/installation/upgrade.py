@@ -93,7 +93,14 @@ def compare_states(
     missing_refs = find_unresolved(target, destination.sites)
     current = destination.current_artifacts(record)
     builtins = destination.builtin_prompts()
-    return BundleComparison(target, current, ledger, reconcile, missing_refs, builtins=builtins)
+    return BundleComparison(
+        target=target,
+        current=current,
+        ledger=ledger,
+        reconcile_runtime=reconcile,
+        missing_refs=missing_refs,
+        builtins=builtins,
+    )
 
 
 def require_same_bundle(
@@ -215,7 +222,16 @@ def apply_changes(
     )
     former_fields = None if former_ledger is None else format_ledger(former_ledger)
     former_pending = destination.pending.read_fields(record.id)
-    begin(destination, UndoLog(UPGRADE, record.id, changes, former_fields, former_pending))
+    begin(
+        destination,
+        UndoLog(
+            kind=UPGRADE,
+            agent_id=record.id,
+            changes=changes,
+            ledger=former_fields,
+            pending=former_pending,
+        ),
+    )
     hashes = {key: current[key].hash if key in current else "" for key in payloads}
     artifact_changes = ArtifactChanges(destination, record, hashes)
     try:

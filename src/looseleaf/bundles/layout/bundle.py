@@ -49,7 +49,7 @@ _RESERVED = {"memory", "pipelines", "flows"}
 _COMPUTED = _RESERVED | {"prompts"}  # lists of the manifest that are built from the files
 
 
-@value
+@value(kw_only=True)
 class Bundle:
     """An agent as files.
 
@@ -145,7 +145,7 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
             if name in parts[kind]:
                 raise InvalidBundle(path, f"the bundle has {name} twice")
             parts[kind][name] = payload
-    bundle = Bundle(manifest, **{**parts, "user_page": user_page})  # type: ignore[arg-type]
+    bundle = Bundle(manifest=manifest, **{**parts, "user_page": user_page})  # type: ignore[arg-type]
     _check_included(bundle, files)
     _check_references(bundle)
     return bundle

@@ -50,7 +50,7 @@ class BundleAgent:
     kept: Mapping[str, Any] = FrozenDict()
 
 
-@value
+@value(kw_only=True)
 class Manifest:
     """The manifest.
 
@@ -122,17 +122,19 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
         raise _refuse(f"capabilities is no list of at most {_MOST_CAPABILITIES} names")
     slug = check_bundle_slug(_read_text(document, "bundle_slug", is_required=True))
     return Manifest(
-        slug,
-        _read_text(document, "bundle_version", is_required=True),
-        _read_agent(document.get("agent")),
-        lists,
-        handler_auth,
-        _read_text(document, "source_ref"),
-        _read_text(document, "source_revision"),
-        _read_text(document, "exported_at") or EPOCH,
-        _read_text(document, "exported_by") or PROGRAM,
-        {"run_artifacts": document["run_artifacts"]} if document.get("run_artifacts") else {},
-        tuple(sorted(set(capabilities))),
+        bundle_slug=slug,
+        bundle_version=_read_text(document, "bundle_version", is_required=True),
+        agent=_read_agent(document.get("agent")),
+        included=lists,
+        handler_auth=handler_auth,
+        source_ref=_read_text(document, "source_ref"),
+        source_revision=_read_text(document, "source_revision"),
+        exported_at=_read_text(document, "exported_at") or EPOCH,
+        exported_by=_read_text(document, "exported_by") or PROGRAM,
+        opaque={"run_artifacts": document["run_artifacts"]}
+        if document.get("run_artifacts")
+        else {},
+        capabilities=tuple(sorted(set(capabilities))),
     )
 
 

@@ -25,22 +25,22 @@ def install_target_of(context: Context) -> InstallTarget:
         return latest is not None and latest.operation == "scaffold"
 
     return InstallTarget(
-        parts.agents,
-        context.pages,
-        lambda: definitions_of(parts),
-        parts.has_accounts,
-        lambda: resources_of(parts).uploads,
-        limits_of(context.settings),
-        WorkspacePrompts(context),
-        frozenset(site.name for site in context.settings.wordpress_sites),
-        step_types_of(parts),
-        Ledgers(context.settings.root),
-        context.import_change("import bundle"),
-        is_starter,
-        context.clock,
-        lambda: find_highest_agent_id(context),
-        parts.report,
-        parts.show_progress,
+        agents=parts.agents,
+        pages=context.pages,
+        definitions=lambda: definitions_of(parts),
+        has_definitions=parts.has_accounts,
+        uploads=lambda: resources_of(parts).uploads,
+        limits=limits_of(context.settings),
+        prompts=WorkspacePrompts(context),
+        sites=frozenset(site.name for site in context.settings.wordpress_sites),
+        step_types=step_types_of(parts),
+        ledgers=Ledgers(context.settings.root),
+        change=context.import_change("import bundle"),
+        is_starter=is_starter,
+        clock=context.clock,
+        highest_id=lambda: find_highest_agent_id(context),
+        report=parts.report,
+        show_progress=parts.show_progress,
     )
 
 

@@ -122,7 +122,7 @@ VARIANTS = {
 }
 
 
-@value
+@value(kw_only=True)
 class OperationTool:
     """One tool: an operation with its fixed and hidden arguments."""
 
@@ -185,18 +185,25 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
         return ()
     variants = VARIANTS.get(operation.name)
     if variants is None:
-        kind = (operation.destructive, operation.idempotent)
-        name = format_tool_name(operation.name)
-        return (OperationTool(name, operation, operation.summary, {}, (), *kind),)
+        tool = OperationTool(
+            name=format_tool_name(operation.name),
+            operation=operation,
+            summary=operation.summary,
+            fixed_arguments={},
+            hidden_arguments=(),
+            destructive=operation.destructive,
+            idempotent=operation.idempotent,
+        )
+        return (tool,)
     return tuple(
         OperationTool(
-            variant.name,
-            operation,
-            variant.summary,
-            variant.fixed_arguments,
-            variant.hidden_arguments,
-            variant.destructive,
-            variant.idempotent,
+            name=variant.name,
+            operation=operation,
+            summary=variant.summary,
+            fixed_arguments=variant.fixed_arguments,
+            hidden_arguments=variant.hidden_arguments,
+            destructive=variant.destructive,
+            idempotent=variant.idempotent,
         )
         for variant in variants
     )

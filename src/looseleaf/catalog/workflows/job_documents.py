@@ -38,7 +38,7 @@ class WriteInfo:
     operation: str
 
 
-@value
+@value(kw_only=True)
 class StepInfo:
     """One step of a job.
 
@@ -77,7 +77,7 @@ class StepInfo:
     artifacts: tuple[str, ...]
 
 
-@value
+@value(kw_only=True)
 class JobInfo:
     """One durable run.
 
@@ -174,46 +174,46 @@ class PacketInfo:
 def describe_job(context: Context, job: Job) -> JobInfo:
     """Describe a job for people and programs."""
     return JobInfo(
-        job.id,
-        job.label,
-        job.status,
-        job.reason,
-        job.source,
-        job.pipeline_id,
-        job.flow_id,
-        find_agent_slug(context, job.agent_id) if job.agent_id else "",
-        job.task_type,
-        format_time(job.created_at),
-        _format(job.started_at),
-        _format(job.completed_at),
-        round(job.seconds, 3),
-        "" if job.is_final else _format(job.not_before),
-        job.attempts,
-        job.model,
-        job.usage.input_tokens,
-        job.usage.output_tokens,
-        tuple(_describe_step(context, step) for step in job.steps),
-        tuple(_describe_write(context, write) for write in job.writes),
+        job_id=job.id,
+        label=job.label,
+        status=job.status,
+        reason=job.reason,
+        source=job.source,
+        pipeline_id=job.pipeline_id,
+        flow_id=job.flow_id,
+        agent=find_agent_slug(context, job.agent_id) if job.agent_id else "",
+        task_type=job.task_type,
+        created_at=format_time(job.created_at),
+        started_at=_format(job.started_at),
+        completed_at=_format(job.completed_at),
+        seconds=round(job.seconds, 3),
+        next_attempt_at="" if job.is_final else _format(job.not_before),
+        attempts=job.attempts,
+        model=job.model,
+        input_tokens=job.usage.input_tokens,
+        output_tokens=job.usage.output_tokens,
+        steps=tuple(_describe_step(context, step) for step in job.steps),
+        writes=tuple(_describe_write(context, write) for write in job.writes),
     )
 
 
 def _describe_step(context: Context, step: StepRecord) -> StepInfo:
     return StepInfo(
-        step.id,
-        step.type,
-        step.label,
-        step.status,
-        step.reason,
-        _format(step.started_at),
-        _format(step.ended_at),
-        round(step.seconds, 3),
-        step.attempts,
-        step.progress,
-        step.usage.input_tokens,
-        step.usage.output_tokens,
-        step.packets,
-        tuple(_describe_write(context, write) for write in step.writes),
-        step.artifacts,
+        id=step.id,
+        type=step.type,
+        label=step.label,
+        status=step.status,
+        reason=step.reason,
+        started_at=_format(step.started_at),
+        ended_at=_format(step.ended_at),
+        seconds=round(step.seconds, 3),
+        attempts=step.attempts,
+        progress=step.progress,
+        input_tokens=step.usage.input_tokens,
+        output_tokens=step.usage.output_tokens,
+        packets=step.packets,
+        writes=tuple(_describe_write(context, write) for write in step.writes),
+        artifacts=step.artifacts,
     )
 
 

@@ -19,7 +19,7 @@ NAME = "looseleaf"
 _NO_LIMIT = ("--max-characters", "100000")  # for a program without a limit for hooks
 
 
-@value
+@value(kw_only=True)
 class Client:
     """A program with its files of servers and session-start hooks, for a user and for a project.
 
@@ -102,11 +102,11 @@ def _locate_claude_settings() -> tuple[str, ...]:
 
 CLIENTS = {
     "claude-code": Client(
-        "Claude Code",
-        _locate_files("CLAUDE_CONFIG_DIR", "~", ".claude.json"),
-        (".mcp.json",),
-        "mcpServers",
-        _build_loaded_entry,
+        title="Claude Code",
+        files=_locate_files("CLAUDE_CONFIG_DIR", "~", ".claude.json"),
+        project_files=(".mcp.json",),
+        key="mcpServers",
+        entry=_build_loaded_entry,
         hooks="json",
         hook_files=_locate_claude_settings,
         project_hook_files=(".claude/settings.json",),
@@ -116,11 +116,11 @@ CLIENTS = {
         "may start: run `claude` there and answer, or see /mcp. `claude -p` does not ask.",
     ),
     "codex": Client(
-        "Codex",
-        _locate_files("CODEX_HOME", "~/.codex", "config.toml"),
-        (".codex/config.toml",),
-        "mcp_servers",
-        _build_required_entry,
+        title="Codex",
+        files=_locate_files("CODEX_HOME", "~/.codex", "config.toml"),
+        project_files=(".codex/config.toml",),
+        key="mcp_servers",
+        entry=_build_required_entry,
         hooks="json",
         hook_files=_locate_files("CODEX_HOME", "~/.codex", "hooks.json"),
         project_hook_files=(".codex/hooks.json",),
@@ -132,11 +132,11 @@ CLIENTS = {
         "and answer.",
     ),
     "gemini": Client(
-        "Gemini CLI",
-        _locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
-        (".gemini/settings.json",),
-        "mcpServers",
-        _build_plain_entry,
+        title="Gemini CLI",
+        files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
+        project_files=(".gemini/settings.json",),
+        key="mcpServers",
+        entry=_build_plain_entry,
         hooks="json",
         hook_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
@@ -148,40 +148,40 @@ CLIENTS = {
         "person it offers its models no memory tool: policies are for a user, not for a project.",
     ),
     "opencode": Client(
-        "OpenCode",
-        _locate_files(
+        title="OpenCode",
+        files=_locate_files(
             "XDG_CONFIG_HOME", "~/.config", "opencode/opencode.jsonc", "opencode/opencode.json"
         ),
-        ("opencode.jsonc", "opencode.json"),
-        "mcp",
-        _build_listed_entry,
+        project_files=("opencode.jsonc", "opencode.json"),
+        key="mcp",
+        entry=_build_listed_entry,
         hooks="plugin",
         hook_files=_locate_files("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
         project_hook_files=(".opencode/plugin/{name}.js",),
         hook_options=_NO_LIMIT,
     ),
     "cursor": Client(
-        "Cursor",
-        _locate_files("", "~/.cursor", "mcp.json"),
-        (".cursor/mcp.json",),
-        "mcpServers",
-        _build_plain_entry,
+        title="Cursor",
+        files=_locate_files("", "~/.cursor", "mcp.json"),
+        project_files=(".cursor/mcp.json",),
+        key="mcpServers",
+        entry=_build_plain_entry,
         approval="Cursor may ask you to switch the server on: Settings, Tools & MCP.",
     ),
     "vscode": Client(
-        "VS Code",
-        _locate_application_file("Code/User", "mcp.json"),
-        (".vscode/mcp.json",),
-        "servers",
-        _build_typed_entry,
+        title="VS Code",
+        files=_locate_application_file("Code/User", "mcp.json"),
+        project_files=(".vscode/mcp.json",),
+        key="servers",
+        entry=_build_typed_entry,
         approval="VS Code asks whether you trust the server when it starts it for the first time.",
     ),
     "claude-desktop": Client(
-        "Claude Desktop",
-        _locate_application_file("Claude", "claude_desktop_config.json"),
-        (),
-        "mcpServers",
-        _build_plain_entry,
+        title="Claude Desktop",
+        files=_locate_application_file("Claude", "claude_desktop_config.json"),
+        project_files=(),
+        key="mcpServers",
+        entry=_build_plain_entry,
         approval="Claude Desktop asks before a memory tool is used for the first time.",
     ),
 }

@@ -15,7 +15,7 @@ from looseleaf.mcp_server.clients.programs import CLIENTS, Client
 from looseleaf.values import value
 
 
-@value
+@value(kw_only=True)
 class Status:
     """One server of one program; the name is "" for a program without a Looseleaf server."""
 
@@ -35,7 +35,9 @@ def read_status() -> list[Status]:
     rows: list[Status] = []
     for word, client in CLIENTS.items():
         user_rows = _read_scope(word, client, project=False)
-        rows += user_rows or [Status(word, "user", client.server_file(project=False))]
+        rows += user_rows or [
+            Status(client=word, scope="user", file=client.server_file(project=False))
+        ]
         if client.project_files and not _is_user_file(client):
             rows += _read_scope(word, client, project=True)
     return rows
@@ -56,18 +58,20 @@ def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
         if content is not None:
             _check(file, content.decode())
     except (Unavailable, ValueError) as error:
-        return [Status(word, scope, file, problems=(f"it cannot be read: {error}",))]
+        return [
+            Status(client=word, scope=scope, file=file, problems=(f"it cannot be read: {error}",))
+        ]
     return [
         Status(
-            word,
-            scope,
-            file,
-            name,
-            connection.root,
-            connection.agent,
-            connection.command,
-            _describe_hook(client, name, connection, project=project),
-            _list_problems(connection),
+            client=word,
+            scope=scope,
+            file=file,
+            name=name,
+            workspace=connection.root,
+            agent=connection.agent,
+            command=connection.command,
+            hook=_describe_hook(client, name, connection, project=project),
+            problems=_list_problems(connection),
         )
         for name, connection in parse_connections(client, file, content).items()
     ]

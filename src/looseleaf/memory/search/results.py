@@ -25,7 +25,7 @@ class PageHit:
     snippet: str
 
 
-@value
+@value(kw_only=True)
 class SearchResults:
     """The first matches, the numbers of all matching lines and pages, and their freshness.
 

@@ -32,7 +32,7 @@ _NOTHING_NOTICE = "No line has this exact text, and no page is about its words."
 _RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are about its words."
 
 
-@value
+@value(kw_only=True)
 class Query:
     """The text to look for, and where: everywhere, below a folder, on a page, in a range of days.
 
@@ -88,9 +88,18 @@ def search(
             store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_build_filter(query)
         )
         notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
-        return SearchResults((), 0, 0, freshness, tuple(hits), notice)
+        return SearchResults(
+            matches=(), total=0, files=0, freshness=freshness, ranked=tuple(hits), notice=notice
+        )
     notice = collector.notice(total) if total else _NO_LINE_NOTICE
-    return SearchResults(tuple(collector.matches), total, files, freshness, (), notice)
+    return SearchResults(
+        matches=tuple(collector.matches),
+        total=total,
+        files=files,
+        freshness=freshness,
+        ranked=(),
+        notice=notice,
+    )
 
 
 def _check_query(query: Query) -> str:

@@ -147,7 +147,7 @@ class AnswerBuilder:
         extra |= {"thoughts": self._thoughts} if self._thoughts else {}
         extra |= {"calls": beside} if beside else {}
         native = json.dumps(extra) if len(extra) > 1 else ""
-        message = Message("assistant", "".join(self._text), calls, native=native)
+        message = Message(role="assistant", text="".join(self._text), calls=calls, native=native)
         return Answer(message, self._usage, self._name, warning=describe_cut(self._finish))
 
 

@@ -81,5 +81,5 @@ def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer
         response = replace(response, provider_url=None)  # it holds a password
     native = ModelMessagesTypeAdapter.dump_json([response], exclude_none=True).decode()
     total_usage = Usage(1, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
-    message = Message("assistant", text, calls, native=native)
+    message = Message(role="assistant", text=text, calls=calls, native=native)
     return Answer(message, total_usage, name, warning=describe_cut(response.finish_reason))

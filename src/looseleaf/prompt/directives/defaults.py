@@ -111,7 +111,7 @@ def pipeline_context_files(view: DirectiveView) -> Iterable[Text | File | LeftOu
         elif not file.text.strip():
             yield LeftOut(file.name, "empty", layer)
         else:
-            source = Source(file.name, layer, len(file.text.encode()))
+            source = Source(file=file.name, layer=layer, bytes=len(file.text.encode()))
             yield Text(format_block(source, file.text), source)
 
 

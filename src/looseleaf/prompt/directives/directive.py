@@ -25,7 +25,7 @@ VARIES: tuple[Varies, ...] = ("content", "day", "call")
 ON_ERROR: tuple[OnError, ...] = ("stop", "skip")
 
 
-@value
+@value(kw_only=True)
 class Directive:
     """One contributor to a prompt.
 
@@ -73,14 +73,14 @@ class Directives(NamedRegistry):
             registrant = self._entries[name].owner or "someone"
             raise BrokenDirective(name, f"{registrant} has one of that name; deregister it first")
         directive = Directive(
-            name,
-            _check_priority(name, priority),
-            _check_callable(name, make),
-            _check_modes(name, modes),
-            _check_choice(name, "varies", varies, VARIES),  # type: ignore[arg-type]
-            _check_choice(name, "on_error", on_error, ON_ERROR),  # type: ignore[arg-type]
-            description or (inspect.getdoc(make) or "").partition("\n")[0],
-            owner,
+            name=name,
+            priority=_check_priority(name, priority),
+            make=_check_callable(name, make),
+            modes=_check_modes(name, modes),
+            varies=_check_choice(name, "varies", varies, VARIES),  # type: ignore[arg-type]
+            on_error=_check_choice(name, "on_error", on_error, ON_ERROR),  # type: ignore[arg-type]
+            description=description or (inspect.getdoc(make) or "").partition("\n")[0],
+            owner=owner,
         )
         self._entries[name] = directive
         return directive

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     ]
 
 
-@value
+@value(kw_only=True)
 class Source:
     """The page a text comes from: its size on disk, and when it last changed, by whom."""
 

@@ -51,7 +51,7 @@ class PageFacts:
     changed: float
 
 
-@value
+@value(kw_only=True)
 class PromptParts:
     """The parts of a workspace that all views share."""
 
@@ -231,7 +231,9 @@ class DirectiveView:
             latest = None
         day, author = _describe_last_change(page, latest)
         size = len(page.content)
-        return page, Source(scope.filename, scope.layer, size, day, author, rank=rank)
+        return page, Source(
+            file=scope.filename, layer=scope.layer, bytes=size, changed=day, by=author, rank=rank
+        )
 
 
 def _rank_of(file: RegisteredFile | None) -> int:

@@ -18,7 +18,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit import SqlAudit
 from looseleaf.stores.database.audit_chain import MICRO
 from looseleaf.stores.database.row_digests import count_rows, seal_rows, verify_rows
-from looseleaf.values import as_dict, replace
+from looseleaf.values import as_dict, field_names, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ class SqlAccounts:
         """Create the first user, who may do everything, unless there are users."""
         if not self.users.list():
             first = User(
-                user_id,
-                login,
-                "Administrator",
+                id=user_id,
+                login=login,
+                name="Administrator",
                 capabilities=frozenset((EVERYTHING,)),
                 created=self.audit.clock(),
             )
@@ -108,7 +108,7 @@ class SqlAccounts:
 
 def build_start_event(login: str) -> Event:
     """Give the event of the first start, which creates the first user."""
-    return Event("first start", target=f"login={login}", actor_kind=TASK, origin=FROM_SYSTEM)
+    return Event(action="first start", target=f"login={login}", actor_kind=TASK, origin=FROM_SYSTEM)
 
 
 def _end(connection: sa.Connection, condition: sa.ColumnElement[bool], time: float) -> bool:
@@ -315,7 +315,7 @@ def _build_row(record: User | Grant | Credential) -> dict[str, object]:
 
 
 def _build_value(kind: Any, row: Any) -> Any:  # noqa: ANN401 - the class of a value, a row
-    fields = {name: getattr(row, name) for name in kind.__match_args__}
+    fields = {name: getattr(row, name) for name in field_names(kind)}
     for name in fields.keys() & set(_TIMES):
         fields[name] /= MICRO
     for name in fields.keys() & set(_WORDS):

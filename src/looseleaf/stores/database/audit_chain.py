@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from looseleaf.access.audit import Event
-from looseleaf.values import as_dict
+from looseleaf.values import as_dict, field_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Execute = Callable[[str, tuple[object, ...]], Sequence[Any]]
 
 MICRO = 1_000_000
-FIELDS: tuple[str, ...] = Event.__match_args__
+FIELDS: tuple[str, ...] = field_names(Event)
 # Null in entries from before migration 0004; their hashes do not cover these fields.
 NEWER_FIELDS = ("actor_kind", "origin", "activity", "activity_id")
 _OLDER_FIELDS = tuple(name for name in FIELDS if name not in NEWER_FIELDS)

@@ -43,7 +43,7 @@ class LedgerEntry:
     to: str
 
 
-@value
+@value(kw_only=True)
 class Compaction:
     """The record of one compaction.
 
@@ -278,7 +278,16 @@ def build_compaction(
     )
     block = format_block(run, title, plan.archive)
     return Compaction(
-        run, agent_id, "open", day_file, before, plan.text, block, ledger, "library", 0.0
+        id=run,
+        agent_id=agent_id,
+        state="open",
+        day_file=day_file,
+        before=before,
+        after=plan.text,
+        block=block,
+        ledger=ledger,
+        surface="library",
+        time=0.0,
     )
 
 

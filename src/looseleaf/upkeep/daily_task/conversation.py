@@ -43,7 +43,7 @@ def ask_for_plan(
     is_cancelled: Callable[[], bool],
 ) -> PlanConversation:
     """Ask a model until an answer passes every gate, at most as often as the limits say."""
-    messages = [Message("user", prompt)]
+    messages = [Message(role="user", text=prompt)]
     refusals: list[RefusedAnswer] = []
     usage, text = Usage(), ""
     for turn in range(1, limits.turns + 1):
@@ -57,8 +57,8 @@ def ask_for_plan(
             return PlanConversation(review.plan, turn, tuple(refusals), "", usage)
         refusals.append(_build_refused_answer(turn, review.refusal, review.sizes))
         messages += [
-            Message("assistant", text[:LONGEST_ANSWER] or "(nothing)"),
-            Message("user", format_feedback(review, limits)),
+            Message(role="assistant", text=text[:LONGEST_ANSWER] or "(nothing)"),
+            Message(role="user", text=format_feedback(review, limits)),
         ]
     return PlanConversation(None, limits.turns, tuple(refusals), text[:LONGEST_ANSWER], usage)
 
@@ -77,7 +77,7 @@ def _ask(
             parts.append(event.text)
             size += len(event.text)
             if size > limit:
-                message = Message("assistant", "".join(parts))
+                message = Message(role="assistant", text="".join(parts))
                 return Answer(message, Usage(1), model.name), _describe_excess(limit)
     raise ModelFailed(model.name, "it ended without an answer")
 

@@ -20,7 +20,7 @@ _SHOWN_LINES = 5
 _SHOWN_CHARACTERS = 120
 
 
-@value
+@value(kw_only=True)
 class Thresholds:
     """The limits of a compaction, in bytes and as ratios; 0 switches a ratio off.
 
@@ -52,13 +52,13 @@ class Thresholds:
 def thresholds_of(settings: Settings) -> Thresholds:
     """Return the limits that the settings say."""
     return Thresholds(
-        BUDGET,
-        settings.daily_memory_conservation_threshold,
-        settings.daily_memory_max_combined_ratio,
-        min(settings.daily_memory_overflow_progress_ratio, 1.0),
-        max(settings.daily_memory_max_turns, 1),
-        settings.daily_memory_overflow_threshold,
-        settings.daily_memory_overflow_target_size,
+        budget=BUDGET,
+        conservation=settings.daily_memory_conservation_threshold,
+        expansion=settings.daily_memory_max_combined_ratio,
+        progress=min(settings.daily_memory_overflow_progress_ratio, 1.0),
+        turns=max(settings.daily_memory_max_turns, 1),
+        overflow=settings.daily_memory_overflow_threshold,
+        overflow_target=settings.daily_memory_overflow_target_size,
     )
 
 

@@ -25,7 +25,7 @@ class RefusedAnswer:
     archived_size: int
 
 
-@value
+@value(kw_only=True)
 class CompactionOutcome:
     """The end of one run for one agent; sizes are bytes.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.upkeep.daily_task.units import Unit
 
 
-@value
+@value(kw_only=True)
 class CompactionPlan:
     """The result of a compaction: the new page, and the archive.
 
@@ -74,14 +74,14 @@ def plan_selection(
     pointer_count = _count([pointer_lines]) if pointer is not None else 0
     rest_count = _count([page.text]) - archive_count - pointer_count
     return CompactionPlan(
-        text,
-        archive,
-        removals,
-        pointer_lines if pointer is not None else "",
-        pointer.text() if pointer is not None else "",
-        rest_count,
-        archive_count,
-        tuple(foreign_lines),
+        text=text,
+        archive=archive,
+        removals=removals,
+        pointer_lines=pointer_lines if pointer is not None else "",
+        pointer_text=pointer.text() if pointer is not None else "",
+        kept_lines=rest_count,
+        archived_lines=archive_count,
+        foreign_lines=tuple(foreign_lines),
     )
 
 

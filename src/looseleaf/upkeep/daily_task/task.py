@@ -69,7 +69,7 @@ def run_daily_memory(run: TaskRun) -> TaskResult:
 
 def _run(run: TaskRun) -> CompactionOutcome:
     if not run.settings.daily_memory_enabled:
-        return CompactionOutcome("skipped", "daily_memory_enabled is off")
+        return CompactionOutcome(status="skipped", reason="daily_memory_enabled is off")
     agent = _require_agent(run)
     date = date_of(run)
     compactions = compactions_of(run, agent)
@@ -91,20 +91,22 @@ def _run(run: TaskRun) -> CompactionOutcome:
             if compactions.commit(record):
                 return replace(proposal.outcome, archive_file=day_file)
         reason = f"{MEMORY} was edited during each of {_MOST_STARTS} attempts; the edits stay"
-        return CompactionOutcome("failed", reason, date, is_retryable=True)
+        return CompactionOutcome(status="failed", reason=reason, date=date, is_retryable=True)
     except LooseleafError as error:
-        return CompactionOutcome("failed", str(error), date, is_retryable=is_transient(error))
+        return CompactionOutcome(
+            status="failed", reason=str(error), date=date, is_retryable=is_transient(error)
+        )
 
 
 def _resume(record: Compaction, date: str) -> CompactionOutcome:
     """Give the outcome of a run that had moved its lines before a crash, and is started again."""
     return CompactionOutcome(
-        "compacted",
-        "completed after an interruption",
-        date,
-        size_of(record.before),
-        size_of(record.after),
-        size_of(record.block),
+        status="compacted",
+        reason="completed after an interruption",
+        date=date,
+        original_size=size_of(record.before),
+        new_size=size_of(record.after),
+        archived_size=size_of(record.block),
         archived_lines=sum(entry.lines for entry in record.ledger),
         archive_file=record.day_file,
     )
@@ -117,7 +119,9 @@ def propose(run: TaskRun) -> Proposal:
     page = run.parts.pages.read(agent.shelf.page(MEMORY))
     text = "" if isinstance(page, Missing) else decode_text(MEMORY, page.content)
     size = size_of(text)
-    base = CompactionOutcome("skipped", "", date, size, size)
+    base = CompactionOutcome(
+        status="skipped", reason="", date=date, original_size=size, new_size=size
+    )
     overflow = _propose_overflow(text, base, limits)
     if overflow is not None:
         return overflow
@@ -159,7 +163,7 @@ def _propose_compaction(
         "max_size": limits.budget_text,
         "activity_section": activity,
     }
-    request = Request(agent, "system", agent.owner, deny=IDENTITY_PAGES)
+    request = Request(agent=agent, mode="system", user=agent.owner, deny=IDENTITY_PAGES)
     system = run.parts.chain().compose(request).messages
     try:
         conversation = ask_for_plan(
@@ -237,10 +241,12 @@ def _require_agent(run: TaskRun) -> AgentRecord:
 
 
 DAILY_MEMORY = SystemTask(
-    TASK_TYPE,
-    "Daily Memory",
-    "Keeps MEMORY.md lean: moves what belongs to one day to the journal, line for line.",
-    run_daily_memory,
+    type=TASK_TYPE,
+    label="Daily Memory",
+    description=(
+        "Keeps MEMORY.md lean: moves what belongs to one day to the journal, line for line."
+    ),
+    run=run_daily_memory,
     setting="daily_memory_enabled",
     trigger="Daily at midnight UTC",
     supports_run=True,

@@ -45,13 +45,13 @@ def find_contradictions(page: LintPage) -> Iterator[LintProblem]:
         if earlier is None or earlier[1] == value:
             continue
         yield LintProblem(
-            "contradiction",
-            page.file,
-            page.layer,
-            number + 1,
-            f"{match[1].strip()!r} has another value in line {earlier[0] + 1}",
-            "Keep the later line, and move the earlier one to the journal.",
-            archive_lines(page.lines, earlier[0], earlier[0] + 1),
+            rule="contradiction",
+            file=page.file,
+            layer=page.layer,
+            line=number + 1,
+            message=f"{match[1].strip()!r} has another value in line {earlier[0] + 1}",
+            advice="Keep the later line, and move the earlier one to the journal.",
+            edit=archive_lines(page.lines, earlier[0], earlier[0] + 1),
         )
 
 
@@ -66,13 +66,13 @@ def find_stale_entries(page: LintPage, now: float) -> Iterator[LintProblem]:
         dates = [date for date in _DATE.findall(text) if parse_date(date) is not None]
         if dates and max(dates) < limit and _PROGRESS.search(text):
             yield LintProblem(
-                "stale_entry",
-                page.file,
-                page.layer,
-                number + 1,
-                f"was in progress on {max(dates)}, more than {STALE_DAYS} days ago",
-                "Move the line to the journal.",
-                archive_lines(page.lines, number, number + 1),
+                rule="stale_entry",
+                file=page.file,
+                layer=page.layer,
+                line=number + 1,
+                message=f"was in progress on {max(dates)}, more than {STALE_DAYS} days ago",
+                advice="Move the line to the journal.",
+                edit=archive_lines(page.lines, number, number + 1),
             )
 
 
@@ -87,12 +87,13 @@ def find_misplaced_tasks(page: LintPage) -> Iterator[LintProblem]:
         if not _TASK_TITLE.fullmatch(section.name.strip()) or not has_facts:
             continue
         text = "".join(page.lines[start:end])
+        message = f"the section {section.name!r} is about work, and {page.file} is about identity"
         yield LintProblem(
-            "wrong_page",
-            page.file,
-            page.layer,
-            section.line,
-            f"the section {section.name!r} is about work, and {page.file} is about identity",
-            f"Move the section to {MEMORY}.",
-            PageEdit((LineChange(start, end),), (Move(MEMORY, text),)),
+            rule="wrong_page",
+            file=page.file,
+            layer=page.layer,
+            line=section.line,
+            message=message,
+            advice=f"Move the section to {MEMORY}.",
+            edit=PageEdit((LineChange(start, end),), (Move(MEMORY, text),)),
         )

@@ -38,11 +38,11 @@ def find_model_tokens(page: LintPage) -> Iterator[LintProblem]:
         clean = "" if phrase else _TOKEN.sub("", line)
         lines = (clean,) if clean.strip() else ()
         yield LintProblem(
-            "model_token",
-            page.file,
-            page.layer,
-            number + 1,
-            f"has {token[0][:40]!r}, which a model left behind",
-            "Take it out.",
-            PageEdit((LineChange(number, number + 1, lines),)),
+            rule="model_token",
+            file=page.file,
+            layer=page.layer,
+            line=number + 1,
+            message=f"has {token[0][:40]!r}, which a model left behind",
+            advice="Take it out.",
+            edit=PageEdit((LineChange(number, number + 1, lines),)),
         )

@@ -50,7 +50,7 @@ class PageEdit:
     moves: tuple[Move, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class LintProblem:
     """One problem.
 

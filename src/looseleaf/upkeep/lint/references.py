@@ -52,11 +52,11 @@ def find_dead_paths(page: LintPage, exists: Callable[[str], bool]) -> Iterator[L
 
 def _build_problem(page: LintPage, number: int, rule: str, message: str) -> LintProblem:
     return LintProblem(
-        rule,
-        page.file,
-        page.layer,
-        number + 1,
-        message,
-        "Correct the line, or move it to the journal.",
-        archive_lines(page.lines, number, number + 1),
+        rule=rule,
+        file=page.file,
+        layer=page.layer,
+        line=number + 1,
+        message=message,
+        advice="Correct the line, or move it to the journal.",
+        edit=archive_lines(page.lines, number, number + 1),
     )

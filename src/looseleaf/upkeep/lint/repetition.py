@@ -44,13 +44,13 @@ def find_duplicates(page: LintPage) -> Iterator[LintProblem]:
 
 def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
     return LintProblem(
-        "duplicate_line",
-        page.file,
-        page.layer,
-        number + 1,
-        f"says the same as line {first + 1}",
-        "Remove the second of the two.",
-        PageEdit((LineChange(number, number + 1),)),
+        rule="duplicate_line",
+        file=page.file,
+        layer=page.layer,
+        line=number + 1,
+        message=f"says the same as line {first + 1}",
+        advice="Remove the second of the two.",
+        edit=PageEdit((LineChange(number, number + 1),)),
     )
 
 
@@ -74,14 +74,15 @@ def _find_variant(
         key = (section, total ^ hash(word))
         earlier = variants.setdefault(key, (number, word))
         if earlier[0] != number and earlier[1] != word:
+            swap = f"{word!r} instead of {earlier[1]!r}"
             yield LintProblem(
-                "near_duplicate",
-                page.file,
-                page.layer,
-                number + 1,
-                f"differs from line {earlier[0] + 1} only in {word!r} instead of {earlier[1]!r}",
-                "Keep the newer line, and move the older one to the journal.",
-                archive_lines(page.lines, earlier[0], earlier[0] + 1),
+                rule="near_duplicate",
+                file=page.file,
+                layer=page.layer,
+                line=number + 1,
+                message=f"differs from line {earlier[0] + 1} only in {swap}",
+                advice="Keep the newer line, and move the older one to the journal.",
+                edit=archive_lines(page.lines, earlier[0], earlier[0] + 1),
             )
             return
 
@@ -99,11 +100,11 @@ def find_sections_alike(page: LintPage) -> Iterator[LintProblem]:
         body = tuple(page.lines[start + 1 : end])
         changes = (LineChange(target, target, body), LineChange(start, end))
         yield LintProblem(
-            "section_case",
-            page.file,
-            page.layer,
-            section.line,
-            f"the sections {name!r} and {section.name!r} differ only in case",
-            f"Merge both under {name!r}.",
-            PageEdit(changes),
+            rule="section_case",
+            file=page.file,
+            layer=page.layer,
+            line=section.line,
+            message=f"the sections {name!r} and {section.name!r} differ only in case",
+            advice=f"Merge both under {name!r}.",
+            edit=PageEdit(changes),
         )

@@ -35,13 +35,13 @@ def find_large_sections(page: LintPage) -> Iterator[LintProblem]:
             (LineChange(start + 1, end, pointer),), (Move(name, "".join(page.lines[start:end])),)
         )
         yield LintProblem(
-            "oversized_section",
-            page.file,
-            page.layer,
-            section.line,
-            f"the section {section.name!r} has {count} lines",
-            f"Move the section to {name}, and leave a link.",
-            edit,
+            rule="oversized_section",
+            file=page.file,
+            layer=page.layer,
+            line=section.line,
+            message=f"the section {section.name!r} has {count} lines",
+            advice=f"Move the section to {name}, and leave a link.",
+            edit=edit,
         )
 
 
@@ -52,7 +52,14 @@ def find_over_budget(page: LintPage, registry: FileRegistry) -> Iterator[LintPro
     for warning in registry.size_warnings(page.file, page.text.encode()):
         advice = "Prune the page, or let looseleaf upkeep run move what is old to the journal."
         message = warning.removeprefix(f"{page.file} ")
-        yield LintProblem("over_budget", page.file, page.layer, 0, message, advice)
+        yield LintProblem(
+            rule="over_budget",
+            file=page.file,
+            layer=page.layer,
+            line=0,
+            message=message,
+            advice=advice,
+        )
 
 
 def find_review_due(page: LintPage, now: float) -> Iterator[LintProblem]:
@@ -62,4 +69,11 @@ def find_review_due(page: LintPage, now: float) -> Iterator[LintProblem]:
     if days and page.updated and age > days:
         message = f"was last changed {age} days ago; a review is due every {days} days"
         advice = "Read the page, and correct or confirm what it says."
-        yield LintProblem("review_due", page.file, page.layer, 0, message, advice)
+        yield LintProblem(
+            rule="review_due",
+            file=page.file,
+            layer=page.layer,
+            line=0,
+            message=message,
+            advice=advice,
+        )

@@ -32,7 +32,7 @@ def prune_jobs(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -
         return {"jobs": 0}
     jobs = jobs_of(parts).jobs
     before = parts.clock() - settings.job_retention_days * DAY_SECONDS
-    old_jobs = JobFilter(FINAL, ended_until=before)
+    old_jobs = JobFilter(statuses=FINAL, ended_until=before)
     if dry_run:
         return {"jobs": jobs.list(old_jobs, limit=1)[1]}
     count = 0
@@ -76,7 +76,12 @@ def prune_audit(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) 
         return {"entries": 0}
     before = parts.clock() - settings.audit_retention_days * DAY_SECONDS
     event = Event(
-        "", "looseleaf", kind="local", surface="upkeep", actor_kind=TASK, origin=FROM_SYSTEM
+        action="",
+        actor="looseleaf",
+        kind="local",
+        surface="upkeep",
+        actor_kind=TASK,
+        origin=FROM_SYSTEM,
     )
     return {"entries": parts.accounts().audit.prune(before, event, dry_run=dry_run)}
 

@@ -144,10 +144,10 @@ def build_tasks() -> tuple[SystemTask, ...]:
     """Return a system task for each rule."""
     return tuple(
         SystemTask(
-            rule.task_type,
-            f"Retention: {rule.label}",
-            rule.description,
-            partial(_run_rule, rule),
+            type=rule.task_type,
+            label=f"Retention: {rule.label}",
+            description=rule.description,
+            run=partial(_run_rule, rule),
             trigger="Daily at 03:30 UTC",
             supports_run=True,
             per_agent=False,

@@ -70,7 +70,7 @@ def _list_shelves(parts: VersionParts, settings: Settings) -> list[Shelf]:
     return list(dict.fromkeys(candidates))
 
 
-@value
+@value(kw_only=True)
 class PackReport:
     """The result of packing the histories of a workspace.
 
@@ -117,11 +117,11 @@ def pack_histories(
             continue
         results += [result] if result.versions else []
     return PackReport(
-        len(results),
-        sum(result.versions for result in results),
-        sum(result.file_bytes for result in results),
-        sum(result.pack_bytes for result in results),
-        tuple(problems[:_MOST_PROBLEMS]),
-        len(problems),
-        dry_run,
+        pages=len(results),
+        versions=sum(result.versions for result in results),
+        file_bytes=sum(result.file_bytes for result in results),
+        pack_bytes=sum(result.pack_bytes for result in results),
+        problems=tuple(problems[:_MOST_PROBLEMS]),
+        problem_count=len(problems),
+        dry_run=dry_run,
     )

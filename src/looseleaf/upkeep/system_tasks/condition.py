@@ -22,7 +22,7 @@ _OVERDUE_SECONDS = 2 * DAY_SECONDS
 _LOOKED_AT = 30  # of the newest runs
 
 
-@value
+@value(kw_only=True)
 class TaskCondition:
     """The condition of a task for one agent.
 
@@ -67,16 +67,16 @@ def read_condition(
     )
     is_repeated = task.is_enabled(settings) and bad_runs >= REPEATED
     return TaskCondition(
-        task.type,
-        agent.id if agent else 0,
-        agent.slug if agent else "",
-        last.end if last else 0.0,
-        last.status if last else "",
-        last.reason if last else "",
-        len(runs),
-        bad_runs,
-        is_overdue,
-        is_overdue or is_repeated,
+        task_type=task.type,
+        agent_id=agent.id if agent else 0,
+        agent=agent.slug if agent else "",
+        last_run_at=last.end if last else 0.0,
+        last_status=last.status if last else "",
+        last_reason=last.reason if last else "",
+        run_count=len(runs),
+        bad_runs=bad_runs,
+        is_overdue=is_overdue,
+        needs_attention=is_overdue or is_repeated,
     )
 
 

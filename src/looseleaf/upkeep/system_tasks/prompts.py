@@ -17,7 +17,7 @@ _FILE = "prompts"
 LONGEST_PROMPT = 100_000
 
 
-@value
+@value(kw_only=True)
 class PromptInfo:
     """A prompt of a task as it is in force.
 
@@ -66,18 +66,18 @@ class TaskPrompts:
         override = self.overrides().get(task.type, {}).get(key, "")
         effective = override or prompt.default
         return PromptInfo(
-            task.type,
-            key,
-            prompt.label,
-            prompt.description,
-            dict(prompt.variables),
-            prompt.required,
-            prompt.default,
-            bool(override),
-            override,
-            effective,
-            "override" if override else "builtin",
-            hash_content(effective.encode()),
+            task_type=task.type,
+            prompt_key=key,
+            label=prompt.label,
+            description=prompt.description,
+            variables=dict(prompt.variables),
+            required=prompt.required,
+            default=prompt.default,
+            has_override=bool(override),
+            override=override,
+            effective=effective,
+            effective_source="override" if override else "builtin",
+            effective_hash=hash_content(effective.encode()),
         )
 
     def list(self, tasks: Iterable[SystemTask]) -> list[PromptInfo]:

@@ -28,7 +28,7 @@ WORKSPACE = "workspace"
 _RUNS = "runs"
 
 
-@value
+@value(kw_only=True)
 class RunRecord:
     """One run of a system task, as it is kept.
 
@@ -173,34 +173,34 @@ def run_task(
     start = parts.clock()
     run_id = request.id or create_run_id(start)
     run = TaskRun(
-        run_id,
-        parts,
-        settings,
-        agent,
-        request.params,
-        request.trigger,
-        request.surface,
-        prompt,
-        is_cancelled,
+        id=run_id,
+        parts=parts,
+        settings=settings,
+        agent=agent,
+        params=request.params,
+        trigger=request.trigger,
+        surface=request.surface,
+        prompt=prompt,
+        is_cancelled=is_cancelled,
     )
     try:
         result = task.run(run)
     except LooseleafError as error:
         result = TaskResult("failed", str(error), True, is_transient(error))
     record = RunRecord(
-        run_id,
-        task.type,
-        agent.id if agent else 0,
-        agent.slug if agent else "",
-        request.trigger,
-        request.surface,
-        start,
-        parts.clock(),
-        result.status,
-        result.reason,
-        result.is_failure,
-        result.is_retryable,
-        result.details,
+        id=run_id,
+        task_type=task.type,
+        agent_id=agent.id if agent else 0,
+        agent=agent.slug if agent else "",
+        trigger=request.trigger,
+        surface=request.surface,
+        start=start,
+        end=parts.clock(),
+        status=result.status,
+        reason=result.reason,
+        is_failure=result.is_failure,
+        is_retryable=result.is_retryable,
+        details=result.details,
     )
     RunLog(settings.root).add(record)
     return record

@@ -40,7 +40,7 @@ class TaskPrompt:
     required: tuple[str, ...] = ()
 
 
-@value
+@value(kw_only=True)
 class TaskRun:
     """All that one run of a task is given.
 
@@ -86,7 +86,7 @@ class TaskResult:
     details: Mapping[str, Any] = FrozenDict()
 
 
-@value
+@value(kw_only=True)
 class SystemTask:
     """A task that can be scheduled, and run by hand where it says so.
 

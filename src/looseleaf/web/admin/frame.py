@@ -25,7 +25,7 @@ class Link:
     is_here: bool
 
 
-@value
+@value(kw_only=True)
 class Frame:
     """The data that every template has besides its own."""
 
@@ -53,17 +53,17 @@ def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: s
     if agent is None and len(agents) == 1:
         agent = agents[0]
     return Frame(
-        visit.context.settings.display_name,
-        visit.context.principal.name,
-        agent,
-        _choose_side_agents(agents, agent),
-        len(agents),
-        _build_links(pages, page, AGENT, agent.slug) if agent else (),
-        _build_links(pages, page, WORKSPACE, ""),
-        visit.query.get("q", "") if page is not None and page.name == "search" else "",
-        csrf,
-        f"/static/{static_files.compute_version()}",
-        __version__,
+        workspace=visit.context.settings.display_name,
+        user=visit.context.principal.name,
+        agent=agent,
+        agents=_choose_side_agents(agents, agent),
+        agent_count=len(agents),
+        agent_links=_build_links(pages, page, AGENT, agent.slug) if agent else (),
+        workspace_links=_build_links(pages, page, WORKSPACE, ""),
+        query=visit.query.get("q", "") if page is not None and page.name == "search" else "",
+        csrf=csrf,
+        static=f"/static/{static_files.compute_version()}",
+        version=__version__,
     )
 
 

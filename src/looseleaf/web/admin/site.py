@@ -227,7 +227,13 @@ def _as_get_request(request: Request) -> Request:
 def _build_visit(request: Request, context: Context, form: Mapping[str, str]) -> Visit:
     parameters = {name: str(part) for name, part in request.path_params.items()}
     base = f"{request.url.scheme}://{request.url.netloc}"
-    return Visit(context, parameters, dict(request.query_params), form, base)
+    return Visit(
+        context=context,
+        parameters=parameters,
+        query=dict(request.query_params),
+        form=form,
+        base=base,
+    )
 
 
 def _to_login(request: Request) -> Response:

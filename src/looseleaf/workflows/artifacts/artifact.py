@@ -24,7 +24,7 @@ class ArtifactFile:
     sha256: str
 
 
-@value
+@value(kw_only=True)
 class DailyMemoryArtifact:
     """A day of the journal that a job wrote, as a package includes it.
 
@@ -47,7 +47,7 @@ class DailyMemoryArtifact:
     content: str
 
 
-@value
+@value(kw_only=True)
 class AgentMemoryArtifact:
     """A page that a job wrote, as a package includes it.
 

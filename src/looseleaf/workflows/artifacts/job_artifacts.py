@@ -44,7 +44,7 @@ class ToolSummary:
     summary: str
 
 
-@value
+@value(kw_only=True)
 class JobArtifacts:
     """The artifacts of a job.
 
@@ -102,19 +102,19 @@ def build_artifacts(state: JobState, agent_slug: str, read_page: PageReader) -> 
     names = [(day.type, day.date) for day in daily] + [(page.type, page.file) for page in memory]
     pages = [str(ArtifactReference(job.id, kind, qualifier)) for kind, qualifier in names]
     return JobArtifacts(
-        job.id,
-        job.status,
-        job.agent_id,
-        agent_slug if job.agent_id else "",
-        tuple(
+        job_id=job.id,
+        status=job.status,
+        agent_id=job.agent_id,
+        agent_slug=agent_slug if job.agent_id else "",
+        successful_tool_calls=tuple(
             ToolSummary(data["tool_name"], step, data.get("content", "")[:200])
             for step, data in tools
             if data.get("success")
         ),
-        files,
-        (*(file.ref for file in files), *pages),
-        tuple(memory),
-        tuple(daily),
+        artifact_files=files,
+        artifact_refs=(*(file.ref for file in files), *pages),
+        agent_memory_artifacts=tuple(memory),
+        daily_memory_artifacts=tuple(daily),
     )
 
 
@@ -179,7 +179,13 @@ def _build_daily_artifacts(
         if content:
             place = f"memory/agent/{filename}"
             yield DailyMemoryArtifact(
-                DAILY, agent_id, slug, str(day), "daily-memory", place, content
+                type=DAILY,
+                agent_id=agent_id,
+                agent_slug=slug,
+                date=str(day),
+                source="daily-memory",
+                bundle_relative_path=place,
+                content=content,
             )
 
 
@@ -212,9 +218,17 @@ def _build_memory_artifacts(
             parts = [f"## {e.section}\n{e.content}" if e.section else e.content for e in entries]
             content = "\n".join(parts).strip()
         if content:
-            section = entries[-1].section
-            page = (filename, layer, section, "agent-memory", place, content)
-            yield AgentMemoryArtifact(MEMORY, agent_id, slug, *page)
+            yield AgentMemoryArtifact(
+                type=MEMORY,
+                agent_id=agent_id,
+                agent_slug=slug,
+                file=filename,
+                layer=layer,
+                section=entries[-1].section,
+                source="agent-memory",
+                bundle_relative_path=place,
+                content=content,
+            )
 
 
 def _list_artifact_files(state: JobState) -> Iterator[ArtifactFile]:

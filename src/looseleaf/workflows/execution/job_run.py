@@ -55,7 +55,7 @@ class JobObserver(Protocol):
         """React to a job that has ended."""
 
 
-@value
+@value(kw_only=True)
 class JobParts:
     """The parts that runs of jobs need.
 
@@ -161,17 +161,17 @@ class JobRun:
         if definition is None:
             raise KeyError(step.id)
         run = StepRun(
-            self._job,
-            plan.pipeline,
-            plan.flow,
-            definition,
-            plan.flow.settings_of(definition),
-            self._list_packets(step),
-            self._parts.open_parts(self._job),
-            is_cancelled,
-            partial(self._parts.queue.report_progress, self._hold, step.id),
-            attempt,
-            self._signals.get(step.id),
+            job=self._job,
+            pipeline=plan.pipeline,
+            flow=plan.flow,
+            step=definition,
+            settings=plan.flow.settings_of(definition),
+            packets=self._list_packets(step),
+            parts=self._parts.open_parts(self._job),
+            is_cancelled=is_cancelled,
+            report_progress=partial(self._parts.queue.report_progress, self._hold, step.id),
+            attempt=attempt,
+            signal=self._signals.get(step.id),
         )
         outcome = step_type.run(run)
         for packet in outcome.packets:

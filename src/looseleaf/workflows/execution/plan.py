@@ -50,9 +50,11 @@ def plan_flow_job(
     """Return the job that runs a flow."""
     pipeline, flow = plan.pipeline, plan.flow
     return NewJob(
-        f"{pipeline.name}: {flow.name}" if flow.name != pipeline.name else flow.name,
-        plan.to_json(),
-        tuple(StepRecord(step.id, step.type, step.title) for step in pipeline.steps),
+        label=f"{pipeline.name}: {flow.name}" if flow.name != pipeline.name else flow.name,
+        snapshot=plan.to_json(),
+        steps=tuple(
+            StepRecord(id=step.id, type=step.type, label=step.title) for step in pipeline.steps
+        ),
         source=source,
         pipeline_id=pipeline.id,
         flow_id=flow.id,
@@ -73,8 +75,10 @@ def plan_direct_job(
     source: Source = "direct",
 ) -> NewJob:
     """Return a job that runs steps without a pipeline of its own."""
-    pipeline = Pipeline(0, DIRECT, label, agent_id, user_id, steps=steps)
-    flow = Flow(0, 0, DIRECT, label, agent_id, user_id)
+    pipeline = Pipeline(
+        id=0, slug=DIRECT, name=label, agent_id=agent_id, user_id=user_id, steps=steps
+    )
+    flow = Flow(id=0, pipeline_id=0, slug=DIRECT, name=label, agent_id=agent_id, user_id=user_id)
     return plan_flow_job(Plan(pipeline, flow, packets), source=source)
 
 

@@ -18,7 +18,7 @@ FLOW, TASK = "flow", "task"
 FAILING_REJECTIONS = 3  # in a row, before people are told
 
 
-@value
+@value(kw_only=True)
 class ScheduleEntry:
     """A schedule as a flow or a plugin declares it.
 
@@ -59,7 +59,7 @@ class ScheduleEntry:
         return self.flow_id
 
 
-@value
+@value(kw_only=True)
 class ScheduleState:
     """The state of a schedule.
 

@@ -55,9 +55,9 @@ def create_messages(packets: tuple[Packet, ...], prompt: str) -> tuple[Message, 
     if packets:
         documents = _fit([packet.to_json() for packet in packets[:MOST_PACKETS]])
         text = json.dumps({"data_packets": documents}, ensure_ascii=False)
-        messages.append(Message("user", text))
+        messages.append(Message(role="user", text=text))
     if prompt.strip():
-        messages.append(Message("user", prompt))
+        messages.append(Message(role="user", text=prompt))
     return tuple(messages)
 
 
@@ -92,7 +92,9 @@ def create_outcome(run: StepRun, result: TurnResult) -> StepOutcome:
     ]
     writes = tuple(write for tool in result.tools for write in tool.writes)
     references = tuple(artifact.ref for artifact in artifacts)
-    return StepOutcome(tuple(packets), usage=result.usage, writes=writes, artifacts=references)
+    return StepOutcome(
+        packets=tuple(packets), usage=result.usage, writes=writes, artifacts=references
+    )
 
 
 def describe_tool(tool: ToolExecution) -> dict[str, Any]:
@@ -122,10 +124,10 @@ def _find_title(run: StepRun, text: str) -> str:
 
 
 AI = StepType(
-    "ai",
-    "AI",
-    "Let the agent's model work on the packets with its memory and its tools.",
-    run_ai,
+    name="ai",
+    label="AI",
+    description="Let the agent's model work on the packets with its memory and its tools.",
+    run=run_ai,
     gives=("ai_response", "tool_result"),
     has_effect=True,
     settings={

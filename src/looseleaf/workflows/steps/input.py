@@ -43,7 +43,9 @@ def run_input(run: StepRun) -> StepOutcome:
     metadata = {"source": source, **({"url": run.settings["url"]} if "url" in run.settings else {})}
     now = run.parts.clock()
     return StepOutcome(
-        tuple(create_packet("item", item.to_data(), now=now, metadata=metadata) for item in items)
+        packets=tuple(
+            create_packet("item", item.to_data(), now=now, metadata=metadata) for item in items
+        )
     )
 
 
@@ -133,10 +135,12 @@ _READERS: Mapping[str, Callable[[StepRun], tuple[SourceItem, ...]]] = {
 }
 
 INPUT = StepType(
-    "input",
-    "Input",
-    "Bring in source material: a text, the flow's files, a feed, a JSON document or a packet.",
-    run_input,
+    name="input",
+    label="Input",
+    description=(
+        "Bring in source material: a text, the flow's files, a feed, a JSON document or a packet."
+    ),
+    run=run_input,
     gives=("item",),
     settings={
         "type": "object",

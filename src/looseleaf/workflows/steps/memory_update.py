@@ -42,7 +42,7 @@ def run_memory_update(run: StepRun) -> StepOutcome:
     if run.settings.get("section"):
         data["section"] = run.settings["section"]
     packets = (create_packet("memory_update", data, now=run.parts.clock()),)
-    return StepOutcome(packets, writes=(write,))
+    return StepOutcome(packets=packets, writes=(write,))
 
 
 def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
@@ -66,10 +66,10 @@ def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable
 
 
 MEMORY_UPDATE = StepType(
-    "memory_update",
-    "Memory update",
-    "Write what the job learned into a section of a page, or into the day's entry.",
-    run_memory_update,
+    name="memory_update",
+    label="Memory update",
+    description="Write what the job learned into a section of a page, or into the day's entry.",
+    run=run_memory_update,
     takes=MATERIAL,
     gives=("memory_update",),
     has_effect=True,

@@ -31,7 +31,7 @@ def run_publish(run: StepRun) -> StepOutcome:
     target = run.settings["target"]
     data = (_publish_file if target == "file" else _publish_post)(run, packet, text)
     packets = (create_packet("publication", {"target": target, **data}, now=run.parts.clock()),)
-    return StepOutcome(packets)
+    return StepOutcome(packets=packets)
 
 
 def _publish_file(run: StepRun, packet: Packet, text: str) -> dict[str, str]:
@@ -56,10 +56,12 @@ def _publish_post(run: StepRun, packet: Packet, text: str) -> dict[str, str]:
 
 
 PUBLISH = StepType(
-    "publish",
-    "Publish",
-    "Write a file below a folder that the operator allows, or a post on a WordPress site.",
-    run_publish,
+    name="publish",
+    label="Publish",
+    description=(
+        "Write a file below a folder that the operator allows, or a post on a WordPress site."
+    ),
+    run=run_publish,
     takes=MATERIAL,
     gives=("publication",),
     has_effect=True,

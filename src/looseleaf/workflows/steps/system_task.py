@@ -20,14 +20,14 @@ def run_system_task(run: StepRun) -> StepOutcome:
         reason = failures[0].get("reason") or failures[0].get("status", "")
         return StepOutcome(status="failed", reason=f"{task_type} failed: {reason}")
     data = {"task_type": task_type, "result": run.parts.mask.mask(result)}
-    return StepOutcome((create_packet("task_result", data, now=run.parts.clock()),))
+    return StepOutcome(packets=(create_packet("task_result", data, now=run.parts.clock()),))
 
 
 SYSTEM_TASK = StepType(
-    "system_task",
-    "System task",
-    "Run a system task for the job's agent, such as the compaction of its memory.",
-    run_system_task,
+    name="system_task",
+    label="System task",
+    description="Run a system task for the job's agent, such as the compaction of its memory.",
+    run=run_system_task,
     gives=("task_result",),
     has_effect=True,
     settings={

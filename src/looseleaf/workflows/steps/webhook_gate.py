@@ -23,7 +23,7 @@ def run_webhook_gate(run: StepRun) -> StepOutcome:
     if run.signal is not None:
         run.parts.files.remove_gate(run.job, run.step.id)
         packet = create_packet("webhook", {"body": dict(run.signal)}, now=run.parts.clock())
-        return StepOutcome((packet,))
+        return StepOutcome(packets=(packet,))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     # Only the operator gets the address; others who see the job, models too, see that it waits.
     address = format_address(run.job.id, run.step.id, secret)
@@ -47,10 +47,10 @@ def digest_secret(secret: str) -> str:
 
 
 WEBHOOK_GATE = StepType(
-    "webhook_gate",
-    "Webhook gate",
-    "Wait for an inbound call to a one-time address, and give its body on.",
-    run_webhook_gate,
+    name="webhook_gate",
+    label="Webhook gate",
+    description="Wait for an inbound call to a one-time address, and give its body on.",
+    run=run_webhook_gate,
     gives=("webhook",),
     settings={
         "type": "object",

@@ -145,10 +145,10 @@ def register_steps(steps: StepTypes) -> None:
     steps.packets.register("word-count", "The number of words of an item.")
     steps.register(
         StepType(
-            "count-words",
-            "Count words",
-            "Counts the words of the newest item.",
-            count_packet_words,
+            name="count-words",
+            label="Count words",
+            description="Counts the words of the newest item.",
+            run=count_packet_words,
             takes=("item",),
             gives=("word-count",),
         )
@@ -159,7 +159,7 @@ def count_packet_words(run: StepRun) -> StepOutcome:
     """Count the words of the newest packet."""
     count = len(run.packets[0].data["content"].split())
     packet = create_packet("word-count", {"count": count}, now=run.parts.clock())
-    return StepOutcome((packet,))
+    return StepOutcome(packets=(packet,))
 
 
 @hookimpl
@@ -173,10 +173,10 @@ def register_system_tasks(tasks: SystemTasks) -> None:
     """Let people count the words of an agent's memory."""
     tasks.register(
         SystemTask(
-            "count_memory_words",
-            "Count words",
-            "Counts the words of MEMORY.md.",
-            count_memory_words,
+            type="count_memory_words",
+            label="Count words",
+            description="Counts the words of MEMORY.md.",
+            run=count_memory_words,
             supports_run=True,
         )
     )

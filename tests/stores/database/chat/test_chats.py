@@ -18,17 +18,29 @@ def test_session_messages_and_turns_are_of_one_moment(tmp_path: Path, database_u
     (tmp_path / ".looseleaf").mkdir()
     database = Database(database_url, str(tmp_path))
     chats = SqlChats(database)
-    first = chats.turns.begin(Opening("", 1, 1, "chat", Message("user", "Hello")))
+    first = chats.turns.begin(
+        Opening(
+            session="", owner=1, agent=1, mode="chat", message=Message(role="user", text="Hello")
+        )
+    )
     assert first.lease is not None
     chats.turns.end(first.lease, (), TurnOutcome("completed", Usage()))
     session, is_over = first.session.id, threading.Event()
 
     def talk() -> None:
         for _ in range(ROUNDS):
-            turn = chats.turns.begin(Opening(session, 1, 1, "chat", Message("user", "And?")))
+            turn = chats.turns.begin(
+                Opening(
+                    session=session,
+                    owner=1,
+                    agent=1,
+                    mode="chat",
+                    message=Message(role="user", text="And?"),
+                )
+            )
             assert turn.lease is not None
             chats.turns.end(
-                turn.lease, [Message("assistant", "So.")], TurnOutcome("failed", Usage())
+                turn.lease, [Message(role="assistant", text="So.")], TurnOutcome("failed", Usage())
             )
         is_over.set()
 

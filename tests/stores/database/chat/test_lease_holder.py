@@ -21,7 +21,8 @@ from looseleaf import Workspace
 from looseleaf.chat.session import Opening
 from looseleaf.models.model import Message
 
-opening = Opening("", 1, 1, "chat", Message("user", "hello"))
+message = Message(role="user", text="hello")
+opening = Opening(session="", owner=1, agent=1, mode="chat", message=message)
 begun = chats_of(Workspace.open(sys.argv[1])).turns.begin(opening)
 print(begun.session.id, flush=True)
 sys.stdin.read()
@@ -58,7 +59,13 @@ def test_a_session_is_free_again_when_its_process_was_killed(tmp_path: Path) -> 
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         session = holder.stdout.readline().decode().strip()
-        opening = Opening(session, 1, 1, "chat", Message("user", "again"))
+        opening = Opening(
+            session=session,
+            owner=1,
+            agent=1,
+            mode="chat",
+            message=Message(role="user", text="again"),
+        )
         with pytest.raises(SessionBusy):
             chats.turns.begin(opening)
         with pytest.raises(SessionBusy):

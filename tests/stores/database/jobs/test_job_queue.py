@@ -14,13 +14,15 @@ from looseleaf.workflows.job import NewJob, StepRecord
 from looseleaf.workflows.step import StepOutcome
 from tests.conftest import Clock
 
-STEPS = (StepRecord("a", "say"), StepRecord("b", "note"))
+STEPS = (StepRecord(id="a", type="say"), StepRecord(id="b", type="note"))
 ANY = Limits()
 
 
 def add(store: SqlJobStore, *, agent: int = 0, model: str = "", not_before: float = 0.0) -> int:
     """Add a job and give its number."""
-    job = NewJob("x", {}, STEPS, agent_id=agent, model=model, not_before=not_before)
+    job = NewJob(
+        label="x", snapshot={}, steps=STEPS, agent_id=agent, model=model, not_before=not_before
+    )
     return store.jobs.add(job)[0].id
 
 

@@ -19,12 +19,12 @@ from tests.conftest import Clock
 if TYPE_CHECKING:
     from looseleaf.workflows.engine import JobRequest
 
-STEPS = (StepRecord("a", "say", "Say"), StepRecord("b", "note", "Note"))
+STEPS = (StepRecord(id="a", type="say", label="Say"), StepRecord(id="b", type="note", label="Note"))
 
 
 def new_job(**fields: Any) -> NewJob:  # noqa: ANN401 - fields of a job
     """Give a job with two steps."""
-    return NewJob(fields.pop("label", "News"), {"text": "ä"}, STEPS, **fields)
+    return NewJob(label=fields.pop("label", "News"), snapshot={"text": "ä"}, steps=STEPS, **fields)
 
 
 def claim_new(store: SqlJobStore) -> Hold:
@@ -90,7 +90,7 @@ def test_a_list_names_the_pages_that_each_job_changed(store: SqlJobStore, clock:
     packet = create_packet("item", {"content": "x" * 1000}, now=clock.now)
     for step, write in zip(("a", "b"), writes, strict=True):
         store.queue.begin_step(hold, step)
-        store.queue.end_step(hold, step, StepOutcome((packet,), writes=(write,)))
+        store.queue.end_step(hold, step, StepOutcome(packets=(packet,), writes=(write,)))
     store.jobs.add(new_job())
     page, _total = store.jobs.list(JobFilter())
     assert [job.writes for job in page] == [(), tuple(writes)]
@@ -194,7 +194,7 @@ def test_packets_survive_the_database(store: SqlJobStore, clock: Clock) -> None:
     """The outcome of a step is read as it was recorded."""
     hold = claim_new(store)
     packet = create_packet("item", {"content": "x"}, now=clock.now)
-    outcome = StepOutcome((packet,), artifacts=("ref",))
+    outcome = StepOutcome(packets=(packet,), artifacts=("ref",))
     assert store.queue.end_step(hold, "a", outcome) == outcome
     assert store.jobs.state(hold.job_id).outcomes["a"] == outcome
     assert store.jobs.find(hold.job_id).steps[0].packets == 1

@@ -10,7 +10,7 @@ from looseleaf.workflows.schedules.schedule import ScheduleEntry, ScheduleState
 from looseleaf.workflows.schedules.timing import Timing
 from tests.conftest import Clock
 
-DAILY = ScheduleEntry("task:tidy", "Tidy", Timing("daily"))
+DAILY = ScheduleEntry(id="task:tidy", label="Tidy", timing=Timing("daily"))
 
 
 def test_an_unchanged_schedule_keeps_its_next_run(store: SqlJobStore) -> None:
@@ -18,7 +18,7 @@ def test_an_unchanged_schedule_keeps_its_next_run(store: SqlJobStore) -> None:
     states = store.schedules
     assert states.ensure(DAILY, 100.0) == "created"
     assert states.ensure(DAILY, 200.0) == "preserved"
-    assert states.list() == {"task:tidy": ScheduleState("task:tidy", 100.0)}
+    assert states.list() == {"task:tidy": ScheduleState(id="task:tidy", next_run=100.0)}
     hourly = replace(DAILY, timing=Timing("hourly"))
     assert states.ensure(hourly, 300.0) == "replaced"
     assert states.list()["task:tidy"].next_run == 300.0

@@ -19,7 +19,7 @@ def test_signs_of_life_are_counted(store: SqlJobStore) -> None:
 
 def test_the_jobs_of_a_dead_worker_go_to_one_other(store: SqlJobStore) -> None:
     """The second who asks gets none of them."""
-    jobs = [store.jobs.add(NewJob("x"))[0].id for _ in range(3)]
+    jobs = [store.jobs.add(NewJob(label="x"))[0].id for _ in range(3)]
     store.workers.beat("dead", "host")
     for worker in ("dead", "dead", "alive"):
         assert store.queue.claim(worker, Limits()) is not None

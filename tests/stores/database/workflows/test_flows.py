@@ -15,10 +15,10 @@ from tests.stores.database.workflows.test_pipelines import NEWS, nothing
 
 QUEUE = (QueuedPrompt("one", 1.5), QueuedPrompt("two", 2.0))
 MORNING = Flow(
-    0,
-    1,
-    "",
-    "Morning edition",
+    id=0,
+    pipeline_id=1,
+    slug="",
+    name="Morning edition",
     agent_id=3,
     user_id=1,
     memory_files=("morning.md",),

@@ -19,9 +19,9 @@ from looseleaf.workflows.pipeline import Pipeline, Step
 from tests.conftest import Clock
 
 NEWS = Pipeline(
-    0,
-    "",
-    "Daily Music News",
+    id=0,
+    slug="",
+    name="Daily Music News",
     agent_id=3,
     user_id=1,
     system_prompt="Write the news.\nÄ 音",
@@ -120,7 +120,17 @@ def test_a_step_takes_its_settings_in_flows_along(definitions: SqlDefinitions) -
     """A later step of the same id does not inherit them."""
     pipeline = definitions.pipelines.add(NEWS)
     settings = {"input": {"n": 2}, "ai": {"n": 3}}
-    flow = definitions.flows.add(Flow(0, pipeline.id, "", "F", 3, 1, step_settings=settings))
+    flow = definitions.flows.add(
+        Flow(
+            id=0,
+            pipeline_id=pipeline.id,
+            slug="",
+            name="F",
+            agent_id=3,
+            user_id=1,
+            step_settings=settings,
+        )
+    )
     definitions.pipelines.change(pipeline.id, lambda one: replace(one, steps=one.steps[:1]))
     smaller = definitions.flows.find(flow.id)
     assert smaller is not None
@@ -132,7 +142,9 @@ def test_a_pipeline_is_deleted_with_its_flows_and_its_id_is_not_given_again(
 ) -> None:
     """Folders and jobs keep the id."""
     first = definitions.pipelines.add(NEWS)
-    flow = definitions.flows.add(Flow(0, first.id, "", "F", 3, 1))
+    flow = definitions.flows.add(
+        Flow(id=0, pipeline_id=first.id, slug="", name="F", agent_id=3, user_id=1)
+    )
     assert definitions.pipelines.delete(first.id, nothing) == [flow]
     assert definitions.pipelines.delete(first.id, nothing) is None
     assert definitions.flows.find(flow.id) is None

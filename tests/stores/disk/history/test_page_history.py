@@ -346,7 +346,19 @@ class TestDamage:
 class TestMoments:
     """A version is chosen by its number or by a moment."""
 
-    REVISIONS = tuple(Revision(n, n * 10.0, "write", "", "", "", "h", 1) for n in (1, 2, 3))
+    REVISIONS = tuple(
+        Revision(
+            number=n,
+            time=n * 10.0,
+            operation="write",
+            actor="",
+            surface="",
+            reason="",
+            hash="h",
+            bytes=1,
+        )
+        for n in (1, 2, 3)
+    )
 
     def test_a_number_chooses_exactly(self) -> None:
         """A whole number names one version, or none."""
@@ -377,7 +389,16 @@ class TestMoments:
     ) -> None:
         """Whatever the retention, the newest stays, and nothing newer goes than what stays."""
         revisions = [
-            Revision(number, time, "write", "", "", "", "h", 1)
+            Revision(
+                number=number,
+                time=time,
+                operation="write",
+                actor="",
+                surface="",
+                reason="",
+                hash="h",
+                bytes=1,
+            )
             for number, time in enumerate(times, 1)
         ]
         gone = list_outlived_revisions(revisions, Retention(days, versions, grace), 1e9)

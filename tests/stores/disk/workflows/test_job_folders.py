@@ -16,7 +16,7 @@ from looseleaf.workflows.artifacts.reference import parse_reference
 from looseleaf.workflows.job import Job
 from looseleaf.workflows.packet import Packet
 
-JOB = Job(7, "News", pipeline_id=3, flow_id=5)
+JOB = Job(id=7, label="News", pipeline_id=3, flow_id=5)
 FILE = "pipeline-3/flow-5/jobs/job-7/data.json"
 
 
@@ -53,7 +53,7 @@ def test_the_same_packets_are_not_written_again(folders: JobFolders, root: Path)
 
 def test_a_direct_job_has_a_folder_of_its_own(folders: JobFolders, root: Path) -> None:
     """Without a pipeline and a flow, the folders are called direct."""
-    folders.write_packets(Job(1, "Task"), [])
+    folders.write_packets(Job(id=1, label="Task"), [])
     assert (root / "pipeline-direct/flow-direct/jobs/job-1/data.json").read_bytes() == b"[]\n"
 
 
@@ -121,4 +121,4 @@ def test_links_are_not_followed(folders: JobFolders, root: Path, tmp_path: Path)
         folders.read_flow_file(3, 5, "a.txt")
     (root / "pipeline-9").symlink_to(tmp_path)
     with pytest.raises(Unsafe):
-        folders.write_packets(Job(1, "x", pipeline_id=9, flow_id=1), [])
+        folders.write_packets(Job(id=1, label="x", pipeline_id=9, flow_id=1), [])

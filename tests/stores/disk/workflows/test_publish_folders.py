@@ -20,7 +20,7 @@ def site(tmp_path: Path) -> Path:
 
 def folders(root: Path, **paths: str) -> DiskPublishFolders:
     """Give the folders of settings."""
-    return DiskPublishFolders(Settings(str(root), publish_folders=tuple(paths.items())))
+    return DiskPublishFolders(Settings(root=str(root), publish_folders=tuple(paths.items())))
 
 
 def test_a_file_is_written_below_the_folder(root: Path, site: Path) -> None:

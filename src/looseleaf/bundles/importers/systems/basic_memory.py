@@ -33,7 +33,7 @@ def detect(folder: SourceFolder) -> str:
 def read(folder: SourceFolder) -> SourceContent:
     """Read every note, with its front matter."""
     pages = [
-        SourcePage(f"{_FOLDER}/{file}", text, (file,), note=NOT_IN_PROMPTS)
+        SourcePage(filename=f"{_FOLDER}/{file}", text=text, sources=(file,), note=NOT_IN_PROMPTS)
         for file in folder.walk()
         if is_page(folder, file) and (text := folder.read(file)) is not None
     ]

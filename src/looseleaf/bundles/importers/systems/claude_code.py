@@ -65,7 +65,7 @@ def _read_memory(folder: SourceFolder) -> Iterator[SourcePage]:
     for file in folder.walk():
         if is_page(folder, file) and (text := folder.read(file)) is not None:
             note = "" if file == _INDEX else NOT_IN_PROMPTS
-            yield SourcePage(file, text, (file,), note=note)
+            yield SourcePage(filename=file, text=text, sources=(file,), note=note)
 
 
 def _read_project(folder: SourceFolder) -> Iterator[SourcePage]:
@@ -98,7 +98,9 @@ def _read_instructions(folder: SourceFolder, files: list[str], target: str) -> I
         for include in _find_includes(text):
             folder.refuse(f"{file}: @{include}", "a file that is included is not followed")
         filename = f"{target}/{file.replace('.claude/', 'claude/', 1)}"
-        yield SourcePage(filename, remove_block(text), (file,), note=NOT_IN_PROMPTS)
+        yield SourcePage(
+            filename=filename, text=remove_block(text), sources=(file,), note=NOT_IN_PROMPTS
+        )
 
 
 def _find_includes(text: str) -> list[str]:

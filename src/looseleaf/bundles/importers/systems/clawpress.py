@@ -37,7 +37,7 @@ def read(folder: SourceFolder) -> SourceContent:
         if day is not None:
             entries.append(DayEntry(str(day), text, file))
         elif file == "memory.md":
-            pages.append(SourcePage("MEMORY.md", text, (file,)))
+            pages.append(SourcePage(filename="MEMORY.md", text=text, sources=(file,)))
         else:
             pages.append(map_page(file, file, text))
     return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))

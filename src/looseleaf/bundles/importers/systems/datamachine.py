@@ -70,14 +70,16 @@ def _read_layer(
     for file in folder.walk(path):
         filename = file[len(path) + 1 :]
         if _is_own_page(folder, file, filename) and (text := folder.read(file)) is not None:
-            yield SourcePage(filename, text, (file,), layer, agent, user)
+            yield SourcePage(
+                filename=filename, text=text, sources=(file,), layer=layer, agent=agent, user=user
+            )
 
 
 def _read_old_agent(folder: SourceFolder) -> Iterator[SourcePage]:
     """Read the one agent of an older site."""
     for page in _read_layer(folder, "agent", "agent"):
         layer: Layer = "user" if page.filename == USER_PAGE else "agent"
-        yield SourcePage(page.filename, page.text, page.sources, layer)
+        yield SourcePage(filename=page.filename, text=page.text, sources=page.sources, layer=layer)
 
 
 def _read_uploads(folder: SourceFolder) -> Iterator[SourceUpload]:

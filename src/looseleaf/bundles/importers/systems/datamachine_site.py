@@ -134,7 +134,9 @@ def _read_pages(
             left_out.append(NotImported(source, "the site gives no text for it"))
         else:
             owner = agent.slug if layer == "agent" else ""
-            yield SourcePage(filename, text, (source,), layer, owner, note=note)
+            yield SourcePage(
+                filename=filename, text=text, sources=(source,), layer=layer, agent=owner, note=note
+            )
 
 
 def _read_text(
@@ -179,7 +181,7 @@ def _read_days(
             document = {}
         text = as_object(document.get("data")).get("content")
         if isinstance(text, str):
-            yield SourcePage(day.filename, text, (source,), agent=agent.slug)
+            yield SourcePage(filename=day.filename, text=text, sources=(source,), agent=agent.slug)
         else:
             left_out.append(NotImported(source, "the site gives no text for it"))
 

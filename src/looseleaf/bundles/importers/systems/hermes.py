@@ -55,7 +55,7 @@ def read(folder: SourceFolder) -> SourceContent:
     top = _FOLDER if folder.has_folder(_FOLDER) else ""
     pages = [*_read_entries(folder, top), *_read_archive(folder, top)]
     if top and folder.has_file("SOUL.md") and (text := folder.read("SOUL.md")) is not None:
-        pages.append(SourcePage("SOUL.md", text, ("SOUL.md",)))
+        pages.append(SourcePage(filename="SOUL.md", text=text, sources=("SOUL.md",)))
     sources = {source for page in pages for source in page.sources}
     if top:
         _note_outside(folder, sources)
@@ -71,7 +71,9 @@ def _read_entries(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
         text = folder.read(file) if folder.has_file(file) else None
         if text is not None:
             entries = dict.fromkeys(_split_entries(text))
-            yield SourcePage(name, _format_bullets(title, entries), (file,), layer)
+            yield SourcePage(
+                filename=name, text=_format_bullets(title, entries), sources=(file,), layer=layer
+            )
 
 
 def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
@@ -92,7 +94,9 @@ def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
             filename, title = _ARCHIVES[layer]
             bullets = [f"{text}\n{remark}".strip() for text, remark in entries.items()]
             text = _format_bullets(title, bullets)
-            yield SourcePage(filename, text, (file,), layer, note=NOT_IN_PROMPTS)
+            yield SourcePage(
+                filename=filename, text=text, sources=(file,), layer=layer, note=NOT_IN_PROMPTS
+            )
 
 
 def _format_remark(record: Mapping[str, Any]) -> str:

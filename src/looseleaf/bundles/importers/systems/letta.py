@@ -68,7 +68,9 @@ def read(folder: SourceFolder) -> SourceContent:
             label = filename[len(_SYSTEM) + 1 :].rpartition(".")[0]
             blocks.setdefault(_group_of(label), []).append((label, file))
         else:
-            pages.append(SourcePage(filename, text, (file,), note=NOT_IN_PROMPTS))
+            pages.append(
+                SourcePage(filename=filename, text=text, sources=(file,), note=NOT_IN_PROMPTS)
+            )
     core_pages = [
         page
         for group in _TARGETS
@@ -109,10 +111,16 @@ def _build_pages(
             page = set_section(page, label, text.strip("\n"))
         except LooseleafError as error:
             note = f"it is no section of {filename}: {error}"
-            yield SourcePage(f"{_SYSTEM}/{label}.md", end_line(text), (file,), layer, note=note)
+            yield SourcePage(
+                filename=f"{_SYSTEM}/{label}.md",
+                text=end_line(text),
+                sources=(file,),
+                layer=layer,
+                note=note,
+            )
         else:
             files.append(file)
-    yield SourcePage(filename, page, tuple(files), layer)
+    yield SourcePage(filename=filename, text=page, sources=tuple(files), layer=layer)
 
 
 def _read_block(folder: SourceFolder, file: str) -> str:

@@ -73,7 +73,7 @@ def _build_pages(
         except LooseleafError as error:
             folder.refuse(f"{file}: {as_one_line(name)}", str(error))
     return [
-        SourcePage(filename, text, (file,), note=NOT_IN_PROMPTS)
+        SourcePage(filename=filename, text=text, sources=(file,), note=NOT_IN_PROMPTS)
         for filename, text in sorted(texts.items())
     ]
 

@@ -69,7 +69,9 @@ def read(folder: SourceFolder) -> SourceContent:
                 log_entries, head = read_stamped_log(file, text)
                 entries += log_entries
                 if head:
-                    pages.append(SourcePage(_OLD_LOG_PAGE, f"{head}\n", (file,)))
+                    pages.append(
+                        SourcePage(filename=_OLD_LOG_PAGE, text=f"{head}\n", sources=(file,))
+                    )
             elif day is not None:
                 entries.append(DayEntry(str(day), text, file))
             else:
@@ -84,10 +86,12 @@ def _find_workspace(folder: SourceFolder) -> str:
 
 def _map_page(file: str, filename: str, text: str) -> SourcePage:
     if filename == _MEMORY:
-        return SourcePage("MEMORY.md", text, (file,))
+        return SourcePage(filename="MEMORY.md", text=text, sources=(file,))
     page = map_page(file, filename, text)
     if filename == "MEMORY.md":  # nanobot does not read it; its own is in the folder `memory`
-        return SourcePage("workspace/MEMORY.md", text, (file,), note=NOT_IN_PROMPTS)
+        return SourcePage(
+            filename="workspace/MEMORY.md", text=text, sources=(file,), note=NOT_IN_PROMPTS
+        )
     return page
 
 

@@ -70,7 +70,7 @@ def read(folder: SourceFolder) -> SourceContent:
         if date := _day_of(filename):
             entries.append(DayEntry(date, _format_note(file, text), file))
         elif filename == "memory.md" and not has_main_memory:
-            pages.append(SourcePage("MEMORY.md", text, (file,)))
+            pages.append(SourcePage(filename="MEMORY.md", text=text, sources=(file,)))
         else:
             pages.append(map_page(file, filename, text))
     return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))

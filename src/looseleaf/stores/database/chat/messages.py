@@ -46,17 +46,21 @@ def entry_of(row: Any) -> SessionEntry:  # noqa: ANN401 - a row of the table
     """Build an entry from a row: number, turn, time, role, text, more, native."""
     number, turn, time, role, text, details_json, native = row
     if not details_json:
-        return SessionEntry(number, time / MICRO, turn, Message(role, text, native=native))
+        return SessionEntry(
+            number, time / MICRO, turn, Message(role=role, text=text, native=native)
+        )
     details = json.loads(details_json)
     message = Message(
-        role,
-        text,
-        tuple(ToolCall(**call) for call in details.get("calls", ())),
-        details.get("call", ""),
-        details.get("name", ""),
-        details.get("failed", False),
-        tuple(Attachment(**attachment) for attachment in details.get("attachments", ())),
-        native,
+        role=role,
+        text=text,
+        calls=tuple(ToolCall(**call) for call in details.get("calls", ())),
+        call=details.get("call", ""),
+        name=details.get("name", ""),
+        failed=details.get("failed", False),
+        attachments=tuple(
+            Attachment(**attachment) for attachment in details.get("attachments", ())
+        ),
+        native=native,
     )
     return SessionEntry(number, time / MICRO, turn, message)
 

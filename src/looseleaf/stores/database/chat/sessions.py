@@ -14,6 +14,7 @@ from looseleaf.stores.database.chat.messages import MICRO, clean_text, entry_of
 from looseleaf.stores.database.row_digests import count_rows, seal_rows
 from looseleaf.stores.database.tables import chat_messages as messages
 from looseleaf.stores.database.tables import chat_sessions as sessions
+from looseleaf.values import field_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _SELECT_ALL = sa.select(*_ENTRY).where(_IN_SESSION).order_by(messages.c.number)
 _SELECT_LAST = (
     _SELECT_ALL.order_by(None).order_by(messages.c.number.desc()).limit(sa.bindparam("last"))
 )
-_SESSION_FIELDS: list[str] = [name for name in Session.__match_args__ if name != "running"]
+_SESSION_FIELDS: list[str] = [name for name in field_names(Session) if name != "running"]
 _TIMES = ("created", "updated", "finished")
 _ESCAPE = "\\"
 _PREFIX = re.compile(r"[0-9a-f-]+")  # of an id

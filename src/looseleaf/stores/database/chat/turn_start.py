@@ -185,14 +185,14 @@ def _insert_turn(
 def turn_of(row: Any) -> Turn:  # noqa: ANN401 - a row of the table
     """Build a turn from a row."""
     return Turn(
-        row.number,
-        row.status,
-        row.started / MICRO,
-        row.finished / MICRO,
-        row.request or "",
-        row.model,
-        row.first,
-        Usage(**json.loads(row.usage)),
-        row.error,
-        tuple(WrittenPage(**change) for change in json.loads(row.written)),
+        number=row.number,
+        status=row.status,
+        started=row.started / MICRO,
+        finished=row.finished / MICRO,
+        request=row.request or "",
+        model=row.model,
+        first=row.first,
+        usage=Usage(**json.loads(row.usage)),
+        error=row.error,
+        written=tuple(WrittenPage(**change) for change in json.loads(row.written)),
     )

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
-from looseleaf.values import as_dict
+from looseleaf.values import as_dict, field_names
 from looseleaf.workflows.job import Job, MemoryWrite, StepRecord
 from looseleaf.workflows.packet import Packet
 from looseleaf.workflows.step import StepOutcome
@@ -21,9 +21,7 @@ MICRO = 1_000_000
 UNCLEARED = -1  # the time `not_before` of a job that has ended, until its memory is cleared
 _TIMES = ("created_at", "started_at", "completed_at", "not_before")
 _JOB_FIELDS = tuple(
-    name
-    for name in Job.__match_args__
-    if name not in {"steps", "writes", "usage", "idempotency_key"}
+    name for name in field_names(Job) if name not in {"steps", "writes", "usage", "idempotency_key"}
 )
 # A list of jobs reads no configuration, which is most of a row.
 JOB_COLUMNS = tuple(
@@ -58,19 +56,19 @@ def build_step(row: Any) -> StepRecord:  # noqa: ANN401 - a row
     """Build the record of a step from a row."""
     outcome = decode_outcome(row.outcome) if row.outcome else StepOutcome()
     return StepRecord(
-        row.step_id,
-        row.type,
-        row.label,
-        row.status,
-        row.reason,
-        row.started_at / MICRO,
-        row.ended_at / MICRO,
-        row.attempts,
-        row.progress,
-        outcome.usage,
-        outcome.writes,
-        outcome.artifacts,
-        len(outcome.packets),
+        id=row.step_id,
+        type=row.type,
+        label=row.label,
+        status=row.status,
+        reason=row.reason,
+        started_at=row.started_at / MICRO,
+        ended_at=row.ended_at / MICRO,
+        attempts=row.attempts,
+        progress=row.progress,
+        usage=outcome.usage,
+        writes=outcome.writes,
+        artifacts=outcome.artifacts,
+        packets=len(outcome.packets),
     )
 
 

@@ -111,13 +111,13 @@ class SqlScheduleStates:
 
 def _build_state(row: Any) -> ScheduleState:  # noqa: ANN401 - a row
     return ScheduleState(
-        row.id,
-        None if row.next_run is None else row.next_run / MICRO,
-        row.last_run / MICRO,
-        row.last_job,
-        row.is_paused,
-        row.rejections,
-        row.problem,
+        id=row.id,
+        next_run=None if row.next_run is None else row.next_run / MICRO,
+        last_run=row.last_run / MICRO,
+        last_job=row.last_job,
+        is_paused=row.is_paused,
+        rejections=row.rejections,
+        problem=row.problem,
     )
 
 

@@ -202,7 +202,15 @@ class DiskAgents:
             refuse_twin(locked_agents.agents_fd, slug)
             number = locked_agents.begin(slug, above)
             day = format_time(self._folder.clock())
-            record = AgentRecord(number, slug, title, owner, "active", day, valid_config)
+            record = AgentRecord(
+                id=number,
+                slug=slug,
+                name=title,
+                owner=owner,
+                status="active",
+                created=day,
+                config=valid_config,
+            )
             changes.create(locked_agents, record, start)
         return record
 

@@ -67,18 +67,22 @@ def read_provenance(line: dict[str, Any]) -> tuple[str, str, str, str]:
 
 def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
     """Build a revision from a line of the log."""
+    actor_kind, origin, activity, activity_id = read_provenance(line)
     return Revision(
-        line["revision"],
-        parse_time(line["time"]),
-        line["operation"],
-        line["actor"],
-        line["surface"],
-        line["reason"],
-        line["hash"],
-        line["bytes"],
-        is_kept,
-        purge_note,
-        *read_provenance(line),
+        number=line["revision"],
+        time=parse_time(line["time"]),
+        operation=line["operation"],
+        actor=line["actor"],
+        surface=line["surface"],
+        reason=line["reason"],
+        hash=line["hash"],
+        bytes=line["bytes"],
+        kept=is_kept,
+        purged=purge_note,
+        actor_kind=actor_kind,
+        origin=origin,
+        activity=activity,
+        activity_id=activity_id,
     )
 
 

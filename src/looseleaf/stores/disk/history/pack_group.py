@@ -36,7 +36,7 @@ class PackDamage(Exception):
     """A group of a pack is not what was written."""
 
 
-@value
+@value(kw_only=True)
 class GroupHead:
     """The head of a group: where the group lies in its pack, and what it holds."""
 
@@ -59,8 +59,19 @@ def parse_head(content: bytes, offset: int) -> GroupHead | None:
     """Read the head of the group at an offset of a pack; None where there is none."""
     if len(content) < HEAD.size:
         return None
-    magic, *fields = HEAD.unpack_from(content)
-    return GroupHead(offset, *fields) if magic == MAGIC else None
+    magic, codec, count, first, last, raw_size, body_size, checksum = HEAD.unpack_from(content)
+    if magic != MAGIC:
+        return None
+    return GroupHead(
+        offset=offset,
+        codec=codec,
+        count=count,
+        first=first,
+        last=last,
+        raw_size=raw_size,
+        body_size=body_size,
+        checksum=checksum,
+    )
 
 
 def parse_table(head: GroupHead, content: bytes) -> dict[int, str]:

@@ -94,10 +94,17 @@ class DiskHistory:
         page_hash, size, updated = "", 0, now
         if isinstance(page, Found):
             page_hash, size, updated = page.hash, len(page.content), min(page.updated, now)
-        number = last.number + 1 if last else 1
-        earliest = last.time if last else 0.0
-        fields = (OUTSIDE, "", CHANGED_OUTSIDE.surface, CHANGED_OUTSIDE.reason, page_hash, size)
-        return Revision(number, max(updated, earliest), *fields, actor_kind=OUTSIDE)
+        return Revision(
+            number=last.number + 1 if last else 1,
+            time=max(updated, last.time if last else 0.0),
+            operation=OUTSIDE,
+            actor="",
+            surface=CHANGED_OUTSIDE.surface,
+            reason=CHANGED_OUTSIDE.reason,
+            hash=page_hash,
+            bytes=size,
+            actor_kind=OUTSIDE,
+        )
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""

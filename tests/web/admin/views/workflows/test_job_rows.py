@@ -9,7 +9,24 @@ from looseleaf.web.admin.views.workflows.job_rows import build_job_row, build_st
 START = "2026-04-17T09:30:00Z"
 NOW = 1776418205.0  # five seconds later
 JOB = JobInfo(
-    7, "", "processing", "", "pipeline", 1, 1, "ada", "", START, START, "", 0.0, "", 0, "", 3, 4
+    job_id=7,
+    label="",
+    status="processing",
+    reason="",
+    source="pipeline",
+    pipeline_id=1,
+    flow_id=1,
+    agent="ada",
+    task_type="",
+    created_at=START,
+    started_at=START,
+    completed_at="",
+    seconds=0.0,
+    next_attempt_at="",
+    attempts=0,
+    model="",
+    input_tokens=3,
+    output_tokens=4,
 )
 
 
@@ -40,8 +57,23 @@ def test_a_job_that_waits_says_for_what() -> None:
 
 def test_a_step_shows_its_progress_and_then_its_reason() -> None:
     """A step that has not begun has no time."""
-    fields = ("write", "ai", "", "processing", "late", START, "", 0.0, 1, "asks the model", 1, 2)
-    step = StepInfo(*fields, 0, (), ())
+    step = StepInfo(
+        id="write",
+        type="ai",
+        label="",
+        status="processing",
+        reason="late",
+        started_at=START,
+        ended_at="",
+        seconds=0.0,
+        attempts=1,
+        progress="asks the model",
+        input_tokens=1,
+        output_tokens=2,
+        packets=0,
+        writes=(),
+        artifacts=(),
+    )
     (row,) = build_step_rows(replace(JOB, steps=(step,)), NOW)
     assert (row.label, row.detail, row.duration, row.is_running) == (
         "ai",

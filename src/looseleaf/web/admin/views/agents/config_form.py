@@ -28,7 +28,7 @@ class Checkbox:
     is_chosen: bool
 
 
-@value
+@value(kw_only=True)
 class ConfigFields:
     """The fields of the form."""
 
@@ -53,21 +53,21 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
     page_names = list(dict.fromkeys(pages))
     models = {mode: config.models.get(mode, "") for mode in (*MODES, *config.models)}
     return ConfigFields(
-        tuple(models.items()),
-        daily.enabled,
-        daily.recent_days,
-        memory.mode,
-        tuple(Checkbox(name, name in policy_pages) for name in page_names),
-        tuple(name for name in policy_pages if name not in page_names),
-        memory.binds == "access",
-        tools.mode if config.has_tool_policy else ALL,
-        tuple(Checkbox(name, name in tools.tools) for name in MODEL_TOOLS),
-        tuple(
+        models=tuple(models.items()),
+        has_daily=daily.enabled,
+        recent_days=daily.recent_days,
+        memory_mode=memory.mode,
+        pages=tuple(Checkbox(name, name in policy_pages) for name in page_names),
+        other_pages=tuple(name for name in policy_pages if name not in page_names),
+        binds_access=memory.binds == "access",
+        tool_mode=tools.mode if config.has_tool_policy else ALL,
+        tools=tuple(Checkbox(name, name in tools.tools) for name in MODEL_TOOLS),
+        categories=tuple(
             Checkbox(name, name in tools.categories)
             for name in list_tool_categories(context.parts.operations())
         ),
-        tuple(name for name in tools.tools if name not in MODEL_TOOLS),
-        tools.outside_tools,
+        other_tools=tuple(name for name in tools.tools if name not in MODEL_TOOLS),
+        outside_tools=tools.outside_tools,
     )
 
 
@@ -76,18 +76,20 @@ def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str
     models = {mode: form.get(MODEL + mode, "") for mode in MODES}
     categories = list_tool_categories(context.parts.operations())
     return ConfigFields(
-        tuple(models.items()),
-        "daily" in form,
-        int(days) if (days := form.get("recent-days", "")).isdecimal() and len(days) < 5 else 3,
-        form.get("memory-mode", ALL),
-        tuple(Checkbox(name, PAGE + name in form) for name in dict.fromkeys(pages)),
-        tuple(_split_lines(form, "other-pages")),
-        "binds" in form,
-        form.get("tool-mode", ALL),
-        tuple(Checkbox(name, TOOL + name in form) for name in MODEL_TOOLS),
-        tuple(Checkbox(name, CATEGORY + name in form) for name in categories),
-        tuple(_split_lines(form, "other-tools")),
-        tuple(_split_lines(form, "outside-tools")),
+        models=tuple(models.items()),
+        has_daily="daily" in form,
+        recent_days=int(days)
+        if (days := form.get("recent-days", "")).isdecimal() and len(days) < 5
+        else 3,
+        memory_mode=form.get("memory-mode", ALL),
+        pages=tuple(Checkbox(name, PAGE + name in form) for name in dict.fromkeys(pages)),
+        other_pages=tuple(_split_lines(form, "other-pages")),
+        binds_access="binds" in form,
+        tool_mode=form.get("tool-mode", ALL),
+        tools=tuple(Checkbox(name, TOOL + name in form) for name in MODEL_TOOLS),
+        categories=tuple(Checkbox(name, CATEGORY + name in form) for name in categories),
+        other_tools=tuple(_split_lines(form, "other-tools")),
+        outside_tools=tuple(_split_lines(form, "outside-tools")),
     )
 
 

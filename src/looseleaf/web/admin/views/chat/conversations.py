@@ -22,7 +22,7 @@ MOST_MESSAGES = 200  # of a conversation, unless all are asked for
 WARNINGS = {"cancelled": "Stopped.", "limit": "It took as many steps as one answer may take."}
 
 
-@value
+@value(kw_only=True)
 class ConversationRow:
     """A conversation as a list shows it."""
 
@@ -61,13 +61,13 @@ def _list_sessions(visit: Visit, agent: AgentRecord, offset: int = 0) -> Session
 def _build_entries(sessions: SessionList, agent: str, current: str = "") -> list[ConversationRow]:
     return [
         ConversationRow(
-            session.title or "Without a title",
-            build_conversation_link(agent, session.session_id),
-            parse_time(session.updated_at),
-            session.message_count,
-            session.unread_count,
-            session.running,
-            session.session_id == current,
+            title=session.title or "Without a title",
+            link=build_conversation_link(agent, session.session_id),
+            updated=parse_time(session.updated_at),
+            count=session.message_count,
+            unread=session.unread_count,
+            is_running=session.running,
+            is_here=session.session_id == current,
         )
         for session in sessions.sessions
     ]

@@ -39,7 +39,7 @@ class PageWrite:
     link: str
 
 
-@value
+@value(kw_only=True)
 class ToolUse:
     """One call of a tool: its arguments and its result, as names and texts."""
 
@@ -52,7 +52,7 @@ class ToolUse:
     writes: tuple[PageWrite, ...]
 
 
-@value
+@value(kw_only=True)
 class Part:
     """One message; `ending` tells how its turn ended, unless the turn was completed."""
 
@@ -114,15 +114,15 @@ def _build_part(
         for call in message.get("tool_calls", ())
     )
     return Part(
-        message["number"],
-        message["role"] == "user",
-        parse_time(message["time"]),
-        message["content"],
-        render_page(message["content"], agent, "agent"),
-        tools,
-        tuple(attachment.name for attachment in message.get("attachments", ())),
-        _describe_ending(turn),
-        turn is not None and turn.status in UNFINISHED,
+        number=message["number"],
+        is_person=message["role"] == "user",
+        time=parse_time(message["time"]),
+        text=message["content"],
+        html=render_page(message["content"], agent, "agent"),
+        tools=tools,
+        attachments=tuple(attachment.name for attachment in message.get("attachments", ())),
+        ending=_describe_ending(turn),
+        is_bad=turn is not None and turn.status in UNFINISHED,
     )
 
 
@@ -149,7 +149,15 @@ def describe_call(
         () if error else tuple(row for row in build_rows(data) if row[0] not in _UNSHOWN and row[1])
     )
     argument_rows = tuple(row for row in rows if row[0] != "action")
-    return ToolUse(call.name, action, argument_rows, result_rows, error, result is not None, writes)
+    return ToolUse(
+        name=call.name,
+        action=action,
+        arguments=argument_rows,
+        result=result_rows,
+        error=error,
+        has_result=result is not None,
+        writes=writes,
+    )
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value, or the text itself

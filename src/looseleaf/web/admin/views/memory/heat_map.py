@@ -30,7 +30,7 @@ MONTHS = (
 )
 
 
-@value
+@value(kw_only=True)
 class Square:
     """One day: its place in the drawing, the bytes of its page and its shade."""
 
@@ -100,7 +100,9 @@ def _build_square(
     """Draw a day; `place` counts the days from the Monday of the first week."""
     level = 0 if size is None else 1 + min(LEVELS - 1, LEVELS * size // (largest + 1))
     x, y = LEFT + STEP * (place // 7), TOP + STEP * (place % 7)
-    return Square(text, name_day(text), x, y, size or 0, level, is_chosen)
+    return Square(
+        date=text, title=name_day(text), x=x, y=y, bytes=size or 0, level=level, is_chosen=is_chosen
+    )
 
 
 def name_day(text: str) -> str:

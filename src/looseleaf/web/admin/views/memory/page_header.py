@@ -27,7 +27,7 @@ LAYER_NAMES = {
 }
 
 
-@value
+@value(kw_only=True)
 class PageHeader:
     """The header of a page; a page that does not exist yet has no revisions."""
 
@@ -75,19 +75,19 @@ def read_header(visit: Visit, *, is_new_allowed: bool = False) -> PageHeader:
         entry = None
     text = page.content if page is not None else ""
     return PageHeader(
-        agent,
-        layer,
-        file,
-        entry.label if entry else file,
-        LAYER_NAMES.get(layer, layer),
-        _describe_modes(entry),
-        text,
-        page.hash if page is not None else "",
-        measure(visit.context, file, text),
-        _list_revisions(visit, place),
-        _explain_refusal(visit, entry, place),
-        entry is not None and entry.protected,
-        entry is not None and entry.composable,
+        agent=agent,
+        layer=layer,
+        file=file,
+        label=entry.label if entry else file,
+        layer_name=LAYER_NAMES.get(layer, layer),
+        modes=_describe_modes(entry),
+        text=text,
+        hash=page.hash if page is not None else "",
+        gauge=measure(visit.context, file, text),
+        revisions=_list_revisions(visit, place),
+        reason=_explain_refusal(visit, entry, place),
+        is_protected=entry is not None and entry.protected,
+        is_generated=entry is not None and entry.composable,
     )
 
 

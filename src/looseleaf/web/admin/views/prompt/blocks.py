@@ -33,7 +33,7 @@ MOST_WORKFLOWS = 200  # pipelines and flows, each, that the field offers
 MOST_CHARACTERS = 40_000  # of one block that is shown; a page has its own view
 
 
-@value
+@value(kw_only=True)
 class Block:
     """One message of the prompt; `start` and `share` are percents of the whole."""
 
@@ -175,19 +175,19 @@ def _build_block(
     if is_page and candidate.layer in LAYER_NAMES:
         reason = f"{LAYER_NAMES[candidate.layer]}: {reason}"
     return Block(
-        name_candidate(candidate),
-        f"left out: {describe_rule(candidate.rule)}" if is_notice else reason,
-        _format_provenance(candidate),
-        _link_candidate(candidate, agent),
-        candidate.bytes,
-        candidate.tokens,
-        round(place[0], 2),
-        place[1],
-        text[:MOST_CHARACTERS],
-        len(text) > MOST_CHARACTERS,
-        describe_hidden(text),
-        is_stable,
-        is_notice,
+        name=name_candidate(candidate),
+        reason=f"left out: {describe_rule(candidate.rule)}" if is_notice else reason,
+        detail=_format_provenance(candidate),
+        link=_link_candidate(candidate, agent),
+        bytes=candidate.bytes,
+        tokens=candidate.tokens,
+        start=round(place[0], 2),
+        share=place[1],
+        text=text[:MOST_CHARACTERS],
+        is_cut=len(text) > MOST_CHARACTERS,
+        hidden_characters=describe_hidden(text),
+        is_stable=is_stable,
+        is_notice=is_notice,
     )
 
 

@@ -41,7 +41,7 @@ ARTIFACT_WORDS = {
 }
 
 
-@value
+@value(kw_only=True)
 class PacketView:
     """A packet as people read it: names and texts."""
 
@@ -114,13 +114,13 @@ def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
         title = str(packet.data.get("title") or packet.data.get("tool_name") or "")
         views.append(
             PacketView(
-                len(packets) - number,
-                labels.get(packet.step, packet.step),
-                PACKET_WORDS.get(packet.type, packet.type.replace("_", " ")),
-                parse_time(packet.timestamp),
-                title[:120],
-                rows,
-                _cut_rows(packet.metadata),
+                number=len(packets) - number,
+                step=labels.get(packet.step, packet.step),
+                kind=PACKET_WORDS.get(packet.type, packet.type.replace("_", " ")),
+                time=parse_time(packet.timestamp),
+                title=title[:120],
+                rows=rows,
+                metadata=_cut_rows(packet.metadata),
             )
         )
     return views

@@ -48,7 +48,7 @@ class WriteLink:
     link: str
 
 
-@value
+@value(kw_only=True)
 class JobRow:
     """A job as a list shows it."""
 
@@ -66,7 +66,7 @@ class JobRow:
     writes: tuple[WriteLink, ...]
 
 
-@value
+@value(kw_only=True)
 class StepRow:
     """A step of a job as its page shows it."""
 
@@ -96,18 +96,18 @@ def build_job_row(job: JobInfo, now: float) -> JobRow:
     is_final = job.status in FINAL
     is_running = bool(job.started_at) and job.status == "processing"
     return JobRow(
-        job.job_id,
-        job.label or f"Job {job.job_id}",
-        job.agent,
-        build_job_address(job),
-        _describe_status(job),
-        _TONES.get(job.status, ""),
-        job.reason if job.status != "waiting" else "",
-        parse_time(job.created_at),
-        _measure_duration(job.started_at, job.seconds if is_final else None, now),
-        is_running,
-        job.input_tokens + job.output_tokens,
-        link_writes(job.writes, job.agent),
+        number=job.job_id,
+        label=job.label or f"Job {job.job_id}",
+        agent=job.agent,
+        link=build_job_address(job),
+        status=_describe_status(job),
+        tone=_TONES.get(job.status, ""),
+        reason=job.reason if job.status != "waiting" else "",
+        created=parse_time(job.created_at),
+        duration=_measure_duration(job.started_at, job.seconds if is_final else None, now),
+        is_running=is_running,
+        tokens=job.input_tokens + job.output_tokens,
+        writes=link_writes(job.writes, job.agent),
     )
 
 
@@ -122,19 +122,19 @@ def _build_step_row(step: StepInfo, agent: str, now: float) -> StepRow:
     # The address of a gate stands above the steps; the reason would only name the command for it.
     reason = step.reason if step.status != "waiting" else ""
     return StepRow(
-        step.id,
-        step.label or step.type.replace("_", " "),
-        step.type,
-        STEP_WORDS.get(step.status, step.status),
-        _STEP_MARKS.get(step.status, "·"),
-        step.status,
-        step.progress if is_running and step.progress else reason,
-        step.attempts,
-        _measure_duration(started_at, step.seconds if step.ended_at else None, now),
-        is_running,
-        step.input_tokens + step.output_tokens,
-        step.packets,
-        link_writes(step.writes, agent),
+        id=step.id,
+        label=step.label or step.type.replace("_", " "),
+        type=step.type,
+        status=STEP_WORDS.get(step.status, step.status),
+        mark=_STEP_MARKS.get(step.status, "·"),
+        state=step.status,
+        detail=step.progress if is_running and step.progress else reason,
+        attempts=step.attempts,
+        duration=_measure_duration(started_at, step.seconds if step.ended_at else None, now),
+        is_running=is_running,
+        tokens=step.input_tokens + step.output_tokens,
+        packets=step.packets,
+        writes=link_writes(step.writes, agent),
     )
 
 

@@ -29,7 +29,7 @@ STATUS_WORDS = {
 _TONES = {"failing": "attention"}
 
 
-@value
+@value(kw_only=True)
 class ScheduleRow:
     """A schedule as people read it."""
 
@@ -100,20 +100,20 @@ def build_row(entry: ScheduleInfo, *, is_changeable: bool) -> ScheduleRow:
     if entry.per_agent:
         subject = f"{task}, for every agent"
     return ScheduleRow(
-        entry.schedule,
-        entry.label,
-        link,
-        subject,
-        describe_timing(entry.when, entry.zone),
-        STATUS_WORDS.get(entry.status, entry.status),
-        _TONES.get(entry.status, ""),
-        entry.next_local if entry.status != "paused" else (),
-        parse_time(entry.last_run) if entry.last_run else 0.0,
-        entry.last_job,
-        entry.problem,
-        is_changeable,
-        entry.status == "paused",
-        entry.status in ("active", "failing", "paused"),
+        id=entry.schedule,
+        label=entry.label,
+        link=link,
+        subject=subject,
+        timing=describe_timing(entry.when, entry.zone),
+        status=STATUS_WORDS.get(entry.status, entry.status),
+        tone=_TONES.get(entry.status, ""),
+        times=entry.next_local if entry.status != "paused" else (),
+        last_run=parse_time(entry.last_run) if entry.last_run else 0.0,
+        last_job=entry.last_job,
+        problem=entry.problem,
+        may_change=is_changeable,
+        is_paused=entry.status == "paused",
+        can_pause=entry.status in ("active", "failing", "paused"),
     )
 
 
