@@ -46,7 +46,12 @@ NO_COMMAND = {
 
 def reached(source: str) -> Iterator[str]:
     """Give everything a module of the command line names: functions of rooms, operations."""
-    tree = ast.parse(source)
+    for statement in ast.parse(source).body:
+        yield from reached_by(statement)
+
+
+def reached_by(tree: ast.AST) -> Iterator[str]:
+    """Give everything a function names; each has imports of its own."""
     rooms: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == OPERATIONS:
@@ -103,7 +108,7 @@ def test_a_command_that_calls_no_operation_is_noticed() -> None:
     """The scan sees all three ways to reach one, and no other."""
     ways = (
         "from looseleaf.operations.memory import read_memory",
-        "from looseleaf.operations import memory as m\nm.read_memory()",
+        "def f():\n    from looseleaf.operations import memory as m\n    m.read_memory()",
         "invoke(context, 'datamachine/get-agent-memory', {})",
     )
     names = {"memory.read_memory", "datamachine/get-agent-memory"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.cli.commands.tokens import parse_seconds
+from looseleaf.cli.commands.accounts import parse_seconds
 from looseleaf.errors import Invalid
 from tests.cli.conftest import Run
 

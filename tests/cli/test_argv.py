@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.cli import command_table
 from looseleaf.cli.argv import (
-    GROUPS,
     SHARED_OPTIONS,
-    arrange_options,
+    find_value,
     is_page,
+    move_options,
     split_options,
     wants_json,
 )
-from looseleaf.cli.command_table import AGENTS, DAILY, MEMORY, TOP
-from looseleaf.cli.groups import DefaultGroup
+from tests.cli.conftest import Run
 
 KNOWN = {"--agent": True, "--raw": False}
 
@@ -69,41 +67,57 @@ def test_content_behind_two_dashes_comes_through_unchanged(content: list[str]) -
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("--root /x memory read", "memory read --root /x"),
-        (
-            "--root=/x memory --agent a daily --user 1 list",
-            "memory daily list --root=/x --agent a --user 1",
-        ),
+        ("--root /x memory read", "memory --root /x read"),
+        ("--root=/x --agent a memory", "memory --root=/x --agent a"),
         ("memory read --root /x", "memory read --root /x"),
-        ("--agent a memory read --agent b", "memory read --agent a --agent b"),
+        ("--agent a read --agent b", "read --agent a --agent b"),
         ("--root /x", ""),
         ("--root", ""),
         ("--root /x --help", "--help"),
-        ("memory --agent a --help", "memory --help"),
-        ("agents --reason r delete ada", "agents delete --reason r ada"),
-        ("--insecure memory read x", "memory read --insecure x"),
+        ("--insecure read x", "read --insecure x"),
         ("--bogus memory read", "--bogus memory read"),
         ("init agents", "init agents"),
     ],
 )
 def test_shared_options_may_stand_before_the_command(typed: str, meant: str) -> None:
     """They are moved behind it; what comes later still wins."""
-    words = arrange_options(typed.split())
+    words = move_options(typed.split())
     assert words == meant.split()
-    assert arrange_options(words) == words
+    assert move_options(words) == words
 
 
-def test_the_groups_are_those_of_the_table() -> None:
-    """A group with a default command finds its command itself, so it is not among them."""
-    tables = {(): TOP, ("memory",): MEMORY, ("memory", "daily"): DAILY, ("agents",): AGENTS}
-    groups = {
-        (*path, name)
-        for path, table in tables.items()
-        for name, entry in table.items()
-        if entry.module == "command_table"
-        and not isinstance(getattr(command_table, name), DefaultGroup)
-    }
-    assert groups == GROUPS
+@pytest.mark.parametrize(
+    "line",
+    [
+        "memory --agent main daily --user 1 list --format json",
+        "--agent main memory daily --format=json --user 1 list",
+        "chat --agent main --format json list",
+        "--format json jobs --root . list",
+        "agents --format json show main",
+    ],
+)
+def test_shared_options_may_stand_before_the_command_of_any_group(line: str, run: Run) -> None:
+    """At every level, also of a group that runs a command by default."""
+    answer = run(*line.split())
+    assert answer.code == 0, answer.err
+    assert answer.json
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("jobs list --root /x", "/x"),
+        ("--root=/x jobs", "/x"),
+        ("--root /x list --root /y", "/y"),
+        ("memory append -- --root /x", None),
+        ("jobs --root", None),
+    ],
+)
+def test_the_workspace_of_a_command_line_is_found_before_it_is_parsed(
+    typed: str, found: str | None
+) -> None:
+    """Its plugins may have the command that was typed."""
+    assert find_value(typed.split(), "--root") == found
 
 
 def test_the_options_that_may_stand_anywhere_are_listed() -> None:

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import errors
-from looseleaf.cli.escapes import escape, escape_line, is_hidden
 from looseleaf.cli.formats import display_width, print_table
-from looseleaf.cli.output import exit_code_of
+from looseleaf.cli.output import escape, escape_line, exit_code_of, is_hidden
 from looseleaf.errors.pages import NotText, PageMissing, Protected, SectionAmbiguous
 from tests.cli.conftest import Run
 

@@ -13,13 +13,15 @@ import pytest
 from looseleaf import Change, Scope, Shelf, Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import Refused, Unavailable
+from looseleaf.cli import main
+from looseleaf.errors import InvalidName, Refused, Unavailable
 from looseleaf.errors.operations import OperationMissing
 from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
+from looseleaf.plugins.commands import Commands
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
 from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
@@ -194,6 +196,41 @@ def test_hook_register_admin_pages(house: Workspace) -> None:
     )
     with pytest.raises(Refused, match="too late"):
         filled.register("late", "late", page.view)
+
+
+def test_hook_register_commands(
+    house: Workspace, example: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The command is listed beside ours, and runs; none of ours can be replaced."""
+    root = f"--root={house.settings.root}"
+    assert main([root, "style"]) == 0
+    assert capfd.readouterr().out == "# How House writes\n"
+    assert main([root, "--help"]) == 0
+    assert "\n  style       Print the style guide.\n" in capfd.readouterr().out
+    commands = house.registries.hooks.fill("register_commands", commands=Commands())
+    owners = {entry.name: entry.owner for entry in commands.all()}
+    assert owners.pop("style") == example.__name__
+    assert set(owners.values()) == {"looseleaf"}
+    for name in ("jobs", "memory lint", "Jobs", "-x"):
+        with pytest.raises(InvalidName):
+            _copy(commands).register(name, "module:attribute", "Another.")
+
+
+def _copy(commands: Commands) -> Commands:
+    copied = Commands()
+    for entry in commands.all():
+        copied.register(entry.name, entry.target, entry.summary)
+    return copied
+
+
+def test_a_workspace_whose_plugin_cannot_be_loaded_keeps_its_commands(
+    house: Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The help lists them, and says what is missing."""
+    settings = Path(house.settings.root) / "looseleaf.toml"
+    settings.write_text('plugins = ["no_such_plugin"]\n')
+    assert main([f"--root={house.settings.root}", "nothing"]) == 2
+    assert "The commands of plugins are missing" in capfd.readouterr().err
 
 
 def test_hook_pick_store(house: Workspace, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf import Workspace
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.json_text import encode_document
+from looseleaf.cli.output import encode_document
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt, compose_prompt, explain_prompt
 from looseleaf.prompt import formats

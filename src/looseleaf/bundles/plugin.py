@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
 
 
 def recover(context: Context) -> None:
@@ -57,3 +58,14 @@ def register_admin_pages(pages: AdminPages) -> None:
         "bundle-approval", "bundles/{agent}", bundle_approval.show_approval,
         submit=bundle_approval.decide_approval, parent="bundles",
     )  # fmt: skip
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands of bundles."""
+    commands.register(
+        "bundles",
+        "looseleaf.cli.commands.bundles:bundles_group",
+        "An agent as files: export, install, upgrade.",
+        priority=25,
+    )

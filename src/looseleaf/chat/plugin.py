@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.chat.session import Chats
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
 
 
 @hookimpl
@@ -53,3 +54,14 @@ def register_admin_pages(pages: AdminPages) -> None:
         conversations.export_conversation, section=AGENT, parent="chat",
     )  # fmt: skip
     pages.register("conversation-link", "conversations/{session}", conversations.find_conversation)
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands of conversations."""
+    commands.register(
+        "chat",
+        "looseleaf.cli.commands.chat:chat_group",
+        "Talk to an agent, and find its sessions.",
+        priority=15,
+    )

@@ -10,16 +10,14 @@ _COLLECT_EVERY = 50_000
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; give its exit code.
+    """Run one command, and return its exit code.
 
     A plain `memory read` and a plain `mcp` take fast paths; click runs everything else.
     """
     if argv is None:
         return _run_process(sys.argv[1:])
-    from looseleaf.cli.argv import arrange_options
-
     try:
-        return _run(arrange_options(argv))
+        return _run(argv)
     except KeyboardInterrupt:
         return 130  # during the imports; later each command handles the interrupt
 
@@ -34,18 +32,23 @@ def _run_process(argv: list[str]) -> int:
 
 
 def _run(argv: list[str]) -> int:
-    if argv[:2] == ["memory", "read"]:
+    from looseleaf.cli.argv import move_options
+
+    words = move_options(argv)
+    if words[:1] == ["memory"]:
+        words = ["memory", *move_options(words[1:])]
+    if words[:2] == ["memory", "read"]:
         from looseleaf.cli.fast_read import read
 
-        code = read(argv[2:])
+        code = read(words[2:])
         if code is not None:
             return code
-    if argv[:1] == ["mcp"]:
+    if words[:1] == ["mcp"]:
         from looseleaf.cli.fast_mcp import serve_plain
 
-        code = serve_plain(argv[1:])
+        code = serve_plain(words[1:])
         if code is not None:
             return code
-    from looseleaf.cli.command_table import run
+    from looseleaf.cli.command_line import run
 
     return run(argv)

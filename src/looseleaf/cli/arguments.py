@@ -1,10 +1,11 @@
-"""Options and arguments that commands share: owner of a page, format, actor, reason, content."""
+"""Options and arguments that commands share: owner of a page, server, format, reason, content."""
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
@@ -12,15 +13,18 @@ from looseleaf import settings
 from looseleaf.catalog.stated_origin import with_origin
 from looseleaf.cli.argv import is_page
 from looseleaf.cli.output import show_progress
-from looseleaf.cli.stdin import take_stdin
-from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.errors import Invalid, InvalidSetting, LooseleafError
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.errors.pages import NotText
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.provenance import STATED_BY_PEOPLE
 from looseleaf.memory.scope import LAYERS, Where
+from looseleaf.times import DAY_SECONDS
+from looseleaf.values import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from click.shell_completion import CompletionItem
 
@@ -31,6 +35,12 @@ if TYPE_CHECKING:
     Names = Callable[[Context, "SharedOptions"], list[str]]
 
 
+TOKEN, TIMEOUT = "LOOSELEAF_TOKEN", "LOOSELEAF_TIMEOUT"
+_MOST_TOKEN = 10_000
+_HINT = (
+    "The server needs a token. Create one where the workspace is (looseleaf tokens create), and "
+    "set LOOSELEAF_TOKEN to it, or give --token-file FILE"
+)
 _PATIENCE = 2.0  # seconds; a person who completes a word does not wait longer
 
 
@@ -81,18 +91,83 @@ class SharedOptions:
     def open(self) -> Context:
         """Open the workspace as its operator, or the connection to a server."""
         if self.server or self.remote is not None:
-            from looseleaf.cli.server_options import ServerOptions, open_remote
-
             if self.actor is not None:
                 advice = "--actor cannot be chosen on a server: the token names the actor."
                 raise click.UsageError(advice)
-            credentials = (self.token, self.token_file)
-            options = ServerOptions(self.server, *credentials, self.insecure, self.patience)
-            return open_remote(options, reason=self.reason or "", origin=self.origin or "")
+            return _open_remote(self)
         if self.token is not None or self.token_file is not None:
             raise click.UsageError("A token is for a server: name the server by --remote.")
         context = self.workspace().acting(actor=self.actor or "", reason=self.reason or "")
         return with_origin(context, self.origin)
+
+
+def _open_remote(options: SharedOptions) -> Context:
+    """Return the remote context with which operations run on a server."""
+    from looseleaf.remote.address import parse_address
+    from looseleaf.remote.connection import ServerConnection
+    from looseleaf.remote.context import Remote
+
+    address = parse_address(options.server, insecure=options.insecure)
+    connection = ServerConnection(
+        address, _read_token(options), seconds=options.patience or _read_timeout()
+    )
+    # Operations accept a Remote in place of a Context; it has no parts of a workspace.
+    remote = Remote(connection, reason=options.reason or "", origin=options.origin or "")
+    return cast("Context", remote)
+
+
+def _read_token(options: SharedOptions) -> Secret:
+    if options.token is not None and options.token_file is not None:
+        raise click.UsageError("The token is given twice: by --token and by --token-file.")
+    path = options.token_file
+    if path is not None:
+        token = _read_token_from_stdin() if path == "-" else _read_token_file(path)
+    else:
+        token = options.token if options.token is not None else settings.read_variable(TOKEN)
+    token = token.strip()
+    if not token:
+        raise Unauthenticated(_HINT)
+    return Secret(token)
+
+
+def _read_token_from_stdin() -> str:
+    take_stdin("token")
+    if sys.stdin.isatty():
+        token: str = click.prompt("Token", hide_input=True, err=True)
+        return token
+    return sys.stdin.readline(_MOST_TOKEN)
+
+
+def _read_token_file(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read(_MOST_TOKEN)
+    except OSError as error:
+        raise Invalid(f"{path!r} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        raise Invalid(f"There is no token in {path!r}: the file is not plain text.") from None
+
+
+def _read_timeout() -> float:
+    from looseleaf.remote.connection import SECONDS
+
+    timeout = settings.read_variable(TIMEOUT)
+    try:
+        seconds = float(timeout or SECONDS)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= DAY_SECONDS:
+        raise InvalidSetting(TIMEOUT, "it must be a number of seconds")
+    return seconds
+
+
+def take_stdin(purpose: str) -> None:
+    """Claim standard input for one purpose; a second claim is refused."""
+    if sys.stdin is None:
+        raise Invalid(f"Standard input is closed, so there is no {purpose} to read from it.")
+    claim = click.get_current_context().meta.setdefault("looseleaf.stdin", purpose)
+    if claim != purpose:
+        raise click.UsageError(f"Standard input cannot be both the {claim} and the {purpose}.")
 
 
 def _complete(ctx: click.Context, incomplete: str, names: Names) -> list[CompletionItem]:
@@ -299,6 +374,28 @@ def _decode(name: str, content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise NotText(name, error.start) from error
+
+
+def read_text(text: str) -> str:
+    """Return the text of an option; @FILE is the text of a file."""
+    if not text.startswith("@"):
+        return text
+    try:
+        with open(text[1:], encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{text[1:]!r} cannot be read: {error}.") from error
+
+
+def read_object(option: str, text: str) -> dict[str, Any]:
+    """Return the JSON object of an option; @FILE is the text of a file."""
+    try:
+        document = json.loads(read_text(text))
+    except ValueError as error:
+        raise click.UsageError(f"{option} is not JSON: {error}.") from None
+    if not isinstance(document, dict):
+        raise click.UsageError(f"{option} takes a JSON object, such as {{}}.")
+    return document
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -13,10 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
-GROUPS |= {("jobs",), ("schedules",), ("upkeep",), ("system",), ("retention",)}
-GROUPS |= {("pipelines",), ("flows",), ("bundles",)}
-GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
 # The options that many commands share; a shared option may precede the command.
 SHARED_OPTIONS = {
     "--actor",
@@ -32,26 +28,28 @@ SHARED_OPTIONS |= {"--remote", "--token", "--token-file", "--insecure"}
 FLAGS = {"--insecure"}  # the shared options that take no value
 
 
-def arrange_options(argv: list[str]) -> list[str]:
-    """Move options that precede the command behind it, where each command parses its own."""
-    path: list[str] = []
-    early_options: list[str] = []
+def move_options(words: list[str]) -> list[str]:
+    """Move shared options that precede a command behind it, where the command parses its own."""
     index = 0
-    while index < len(argv):
-        name, equals, _ = argv[index].partition("=")
-        if name in SHARED_OPTIONS:
-            width = 1 if equals or name in FLAGS else 2
-            early_options += argv[index : index + width]
-            index += width
-        elif (*path, name) in GROUPS and not equals:
-            path.append(name)
-            index += 1
-        else:
+    while index < len(words) and words[index].partition("=")[0] in SHARED_OPTIONS:
+        index += 1 if "=" in words[index] or words[index] in FLAGS else 2
+    early_options, rest = words[:index], words[index:]
+    if not rest or rest[0].startswith("-"):
+        return rest  # groups answer --help and --version without these options
+    return [rest[0], *early_options, *rest[1:]]
+
+
+def find_value(words: list[str], option: str) -> str | None:
+    """Return the last value of an option among words; None without one."""
+    found = None
+    for word, following in pairwise([*words, ""]):
+        if word == "--":
             break
-    command, arguments = argv[index : index + 1], argv[index + 1 :]
-    if not command or command[0].startswith("-"):
-        early_options = []  # groups answer --help and --version without these options
-    return [*path, *command, *early_options, *arguments]
+        if word == option:
+            found = following
+        elif word.startswith(f"{option}="):
+            found = word.partition("=")[2]
+    return found or None
 
 
 def split_options(words: list[str], takes_value: Mapping[str, bool]) -> tuple[list[str], list[str]]:

@@ -1,21 +1,28 @@
-"""Tables for people and JSON for programs."""
+"""Tables and color for people, and JSON for programs."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import TYPE_CHECKING
 
-from looseleaf.cli.colors import paint
-from looseleaf.cli.escapes import escape_line
-from looseleaf.cli.json_text import encode_document
-from looseleaf.cli.output import count_columns, print_text, show
+from looseleaf.cli.output import (
+    count_columns,
+    encode_document,
+    escape_line,
+    on_terminal,
+    print_text,
+    show,
+)
 from looseleaf.memory.provenance import PERSON
+from looseleaf.settings import read_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _GAP = "  "
 _MIN_COLUMNS = 12  # a shortened cell has at least so many
+_CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "match": "1;33"}
+_RESET = "\x1b[0m"
 
 
 def print_document(document: Mapping[str, object], *, indent: int | None = 2) -> None:
@@ -87,3 +94,27 @@ def format_actor(name: str, kind: str) -> str:
 def format_count(number: int, noun: str) -> str:
     """Write a number with its noun: 1 page, 2 pages, 2 matches."""
     return f"{number:,} {noun if number == 1 else noun + ('es' if noun.endswith('ch') else 's')}"
+
+
+def use_color() -> bool:
+    """Say whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
+    return on_terminal() and not read_variable("NO_COLOR") and read_variable("TERM") != "dumb"
+
+
+def paint(text: str, color: str) -> str:
+    """Return a text in a colour, or unchanged without colour. The text must be escaped."""
+    return f"\x1b[{_CODES[color]}m{text}{_RESET}" if text and use_color() else text
+
+
+def highlight(text: str, query: str) -> str:
+    """Mark every occurrence of a query in a text, ignoring case. The text must be escaped."""
+    needle = query.lower()
+    lower_text = text.lower()
+    # A few characters change their length in lower case; then positions are uncertain.
+    if not needle or len(lower_text) != len(text) or not use_color():
+        return text
+    parts, end = [], 0
+    while (position := lower_text.find(needle, end)) >= 0:
+        parts += [text[end:position], paint(text[position : position + len(needle)], "match")]
+        end = position + len(needle)
+    return "".join([*parts, text[end:]])

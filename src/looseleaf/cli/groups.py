@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.argv import FLAGS, SHARED_OPTIONS, split_options
+from looseleaf.cli.argv import find_value, move_options, split_options
+from looseleaf.cli.command_table import CommandTable
+from looseleaf.cli.output import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from click.shell_completion import CompletionItem
 
+    from looseleaf.errors import LooseleafError
+
+_TABLE = "looseleaf.commands"
 
 # Every command accepts --version; only the top-level help lists the option.
 version_option = partial(
     click.version_option, __version__, prog_name="looseleaf", message="%(prog)s %(version)s"
 )
-
-
-class Entry(NamedTuple):
-    """A command as its group lists it, before its module is imported."""
-
-    module: str
-    attribute: str
-    summary: str
 
 
 class Command(click.Command):
@@ -60,106 +59,171 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group that lists its commands by name and summary, and imports a command only to run it."""
+    """A group of commands: its own, and those that are registered below its name.
 
-    def __init__(self, name: str, entries: dict[str, Entry], help: str, notes: str = "") -> None:  # noqa: A002 - click's word
-        super().__init__(name, help=help)
-        self.entries = entries
-        self.notes = notes
+    Own commands of other modules (`more`, each "module:attribute" of a tuple of commands) and
+    registered ones are imported only if a command is not among the first, or for a list.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        help: str,  # noqa: A002 - click's word
+        *commands: click.Command,
+        more: tuple[str, ...] = (),
+        summary: str = "",
+        notes: str = "",
+    ) -> None:
+        super().__init__(
+            name,
+            help=help,
+            short_help=summary or None,
+            commands={str(entry.name): entry for entry in commands},
+        )
+        self._more = more
+        self._notes = notes
         version_option(hidden=not notes)(self)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands in the order of the table."""
-        return list(self.entries)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command, and import it if it is a registered one."""
+        if cmd_name not in self.commands:
+            self._import_more()
+        own = self.commands.get(cmd_name)
+        if own is not None:
+            return own
+        path = self._path_of(ctx)
+        entry = table_of(ctx).find(f"{path} {cmd_name}".lstrip()) if path is not None else None
+        return None if entry is None else _import(entry.target)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command."""
-        entry = self.entries.get(cmd_name)
-        if entry is None:
-            return None
-        module = __import__(f"looseleaf.cli.{entry.module}", fromlist=[entry.attribute])
-        command_object: click.Command = getattr(module, entry.attribute)
-        return command_object
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands: its own as they are declared, then the registered ones."""
+        return list(self._summaries(ctx))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest a similar one."""
-        if args[0] not in self.entries and not ctx.resilient_parsing:
-            ctx.fail(_describe_unknown("command", args[0], self.entries))
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            ctx.fail(_describe_unknown("command", args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer commands from the table, importing none of them."""
+        """Offer the commands with their summaries."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         from click.shell_completion import CompletionItem
 
         return [
-            CompletionItem(name, help=entry.summary)
-            for name, entry in self.entries.items()
+            CompletionItem(name, help=summary)
+            for name, summary in self._summaries(ctx).items()
             if name.startswith(incomplete)
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Show the help where no command is named."""
+        """Allow shared options before the command; show the help if no command is named."""
+        args = move_options(args)
         if (not args or args[0] == "-h") and not ctx.resilient_parsing:
             args = ["--help"]
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, importing none of them."""
+        """List the commands, importing none of the registered ones."""
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, self.entries[name].summary) for name in self.list_commands(ctx)]
-            )
+            formatter.write_dl(list(self._summaries(ctx).items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Print the notes about all commands."""
-        for paragraph in self.notes.strip("\n").split("\n\n") if self.notes else ():
+        for paragraph in self._notes.strip("\n").split("\n\n") if self._notes else ():
             title, *lines = paragraph.split("\n")
             _write_lines(formatter, title.rstrip(":"), tuple(lines))
 
+    def _summaries(self, ctx: click.Context) -> dict[str, str]:
+        self._import_more()
+        summaries = {name: _summarize(entry) for name, entry in self.commands.items()}
+        path = self._path_of(ctx)
+        for entry in table_of(ctx).list_below(path) if path is not None else ():
+            summaries.setdefault(entry.name.rpartition(" ")[2], entry.summary)
+        return summaries
+
+    def _import_more(self) -> None:
+        for target in self._more:
+            commands: tuple[click.Command, ...] = _import(target)
+            self.commands.update({str(entry.name): entry for entry in commands})
+        self._more = ()
+
+    def _path_of(self, ctx: click.Context) -> str | None:
+        """Return the words by which the group is typed; None if its parent is unknown."""
+        words: list[str] = []
+        while ctx.parent is not None:
+            words.insert(0, ctx.info_name or "")
+            ctx = ctx.parent
+        return " ".join(words) or None
+
+
+class TopGroup(Group):
+    """The whole command line; all its commands are registered."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note the workspace, whose plugins may have commands."""
+        ctx.meta[_TABLE] = CommandTable(find_value(args, "--root"), _report_problem)
+        return super().parse_args(ctx, args)
+
+    def _path_of(self, ctx: click.Context) -> str | None:  # noqa: ARG002 - as any group
+        return ""
+
 
 class DefaultGroup(Group):
-    """A group that runs the first command of its table where no command is named.
+    """A group that runs its first command if no command is named.
 
     The help of the group shows the arguments and options of that command, too.
     """
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Show the usage with a command, or with the arguments of the first command."""
-        pieces = self._resolve_default_command(ctx).collect_usage_pieces(ctx)
+        pieces = self._default_command.collect_usage_pieces(ctx)
         return [*pieces, "| COMMAND …"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options of the first command, then the commands."""
-        click.Command.format_options(self._resolve_default_command(ctx), ctx, formatter)
+        click.Command.format_options(self._default_command, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples of the first command."""
-        self._resolve_default_command(ctx).format_epilog(ctx, formatter)
+        self._default_command.format_epilog(ctx, formatter)
 
-    def _resolve_default_command(self, ctx: click.Context) -> click.Command:
-        command = self.get_command(ctx, next(iter(self.entries)))
-        if command is None:
-            raise ValueError(f"the group {self.name} has no command")
-        return command
+    @property
+    def _default_command(self) -> click.Command:
+        return next(iter(self.commands.values()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Find the command behind the options that may precede it."""
-        index = 0
-        while index < len(args) and args[index].partition("=")[0] in SHARED_OPTIONS:
-            index += 1 if "=" in args[index] or args[index] in FLAGS else 2
-        word = args[index] if index < len(args) else ""
+        """Name the first command if the words after the shared options name none."""
+        word = next(iter(move_options(args)), "")
         if ctx.resilient_parsing and not word:
             return super().parse_args(ctx, args)  # complete the commands of the group
-        if word in self.entries:
-            args = [word, *args[:index], *args[index + 1 :]]
-        elif word not in ("-h", "--help", "--version"):
-            args = [next(iter(self.entries)), *args]
-        return super().parse_args(ctx, args)
+        is_named = word in ("-h", "--help", "--version") or self.get_command(ctx, word) is not None
+        return super().parse_args(
+            ctx, args if is_named else [str(self._default_command.name), *args]
+        )
+
+
+def table_of(ctx: click.Context) -> CommandTable:
+    """Return the table of the registered commands of this call."""
+    table: CommandTable = ctx.meta.setdefault(_TABLE, CommandTable(None, _report_problem))
+    return table
+
+
+def _report_problem(problem: LooseleafError) -> None:
+    warn(f"The commands of plugins are missing: {problem}")
+
+
+def _import(target: str) -> Any:  # noqa: ANN401 - a command, or a tuple of commands
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _summarize(entry: click.Command) -> str:
+    return entry.short_help or (entry.help or "").partition("\n")[0]
 
 
 def _describe_unknown(kind: str, name: str, names: Iterable[str]) -> str:

@@ -1,11 +1,10 @@
-"""Output to the terminal or a pipe: pages, one-line messages, errors and exit codes."""
+"""Output to the terminal or a pipe: pages, messages, JSON, errors and exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from looseleaf.cli.escapes import escape, escape_line
 from looseleaf.errors import (
     Ambiguous,
     Conflicted,
@@ -20,7 +19,7 @@ from looseleaf.errors.chat import SessionBusy, TurnLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
@@ -34,6 +33,12 @@ EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
     (TurnLost, 5),
     (Unavailable, 6),
 )
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# Visible format characters: the number and verse signs of some scripts.
+_VISIBLE = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd")
+_JOINERS = ("\u200c", "\u200d")
+_FIRST_JOINED = "\u0590"  # scripts before this one use no joiners
+_ERROR_KEYS = {"filename": "file"}  # every other document has the key "file"
 
 
 def run_command(work: Callable[[], int | None], *, as_json: bool = False) -> int:
@@ -65,8 +70,6 @@ def exit_code_of(error: LooseleafError) -> int:
 def complain(message: str, *, error: LooseleafError | None = None, as_json: bool = False) -> None:
     """Print an error on standard error, in one line or as one JSON document."""
     if as_json:
-        from looseleaf.cli.json_text import encode_error
-
         _to_stderr(encode_error(message, error))
     else:
         _to_stderr(f"looseleaf: {escape_line(message)}\n")
@@ -154,3 +157,79 @@ def _to_stderr(text: str) -> None:
             sys.stderr.flush()
     except OSError:
         return  # no output is left; the exit code still shows the failure
+
+
+def escape(text: str) -> str:
+    """Escape characters that a terminal would obey or hide; line ends and tabs stay."""
+    hidden_signs = {sign for sign in set(text) if is_hidden(sign)}
+    if not hidden_signs:
+        return text
+    return "".join(
+        [
+            _escape_sign(sign) if sign in hidden_signs and not _has_normal_use(text, at) else sign
+            for at, sign in enumerate(text)
+        ]
+    )
+
+
+def escape_line(text: str) -> str:
+    """Escape text into one line, without characters that a terminal would obey or hide."""
+    for sign, code in (("\r", "\\r"), ("\n", "\\n"), ("\t", "\\t")):
+        text = text.replace(sign, code)
+    return escape(text)
+
+
+def is_hidden(sign: str) -> bool:
+    """Say whether a terminal would obey or hide this character instead of showing it."""
+    if sign.isprintable() or sign in "\n\t" or sign in _VISIBLE:
+        return False
+    import unicodedata
+
+    return unicodedata.category(sign) in _HIDDEN
+
+
+def _has_normal_use(text: str, at: int) -> bool:
+    """Say whether a character has its normal use: to end a line, or to join scripts and emoji."""
+    if text[at] == "\r":
+        return text[at + 1 : at + 2] == "\n"
+    neighbors = text[at - 1 : at] + text[at + 1 : at + 2]
+    return text[at] in _JOINERS and len(neighbors) == 2 and all(map(_is_joinable, neighbors))
+
+
+def _is_joinable(sign: str) -> bool:
+    return sign >= _FIRST_JOINED and not is_hidden(sign)
+
+
+def _escape_sign(character: str) -> str:
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x1_0000 else f"\\U{number:08x}"
+
+
+def encode_error(message: str, error: LooseleafError | None) -> str:
+    """Write an error as one JSON document: its code, its message and its fields."""
+    attributes = vars(error) if error else {}
+    fields = {_ERROR_KEYS.get(name, name): _to_json(field) for name, field in attributes.items()}
+    code = error.code if error else "usage"
+    return encode_document({"error": {"code": code, "message": message, **fields}})
+
+
+def encode_document(document: Mapping[str, object], *, indent: int | None = 2) -> str:
+    """Write a document as JSON."""
+    import json
+
+    text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
+    # The same document for a program, without any character that a terminal would obey.
+    for sign in filter(is_hidden, set(text)):
+        units = sign.encode("utf-16-be", "surrogatepass").hex()
+        text = text.replace(
+            sign, "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+        )
+    return text
+
+
+def _to_json(field: object) -> object:
+    if isinstance(field, tuple):
+        return [_to_json(item) for item in field]
+    return field if isinstance(field, str | int | float | None) else str(field)

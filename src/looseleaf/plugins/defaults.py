@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Defaults:
     """The plugin `looseleaf`: it registers first, so that other plugins can change its entries."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store | None = None) -> None:
         self.store = store
 
     @hookimpl(tryfirst=True)
@@ -96,8 +97,17 @@ class Defaults:
 
         call_features("register_admin_pages", pages=pages)
 
+    @hookimpl(tryfirst=True)
+    def register_commands(self, commands: Commands) -> None:
+        """Register the commands of the core and of the features."""
+        from looseleaf.plugins.core_commands import register_core_commands
+        from looseleaf.plugins.features import call_features
+
+        register_core_commands(commands)
+        call_features("register_commands", commands=commands)
+
     @hookimpl
-    def pick_store(self) -> Store:
+    def pick_store(self) -> Store | None:
         """Choose the store of the workspace."""
         return self.store
 

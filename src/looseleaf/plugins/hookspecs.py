@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
@@ -82,6 +83,11 @@ def register_parts(parts: PartOpeners, settings: Settings) -> None:
 @hookspec
 def register_admin_pages(pages: AdminPages, settings: Settings) -> None:
     """Add pages to the admin site, or take some out."""
+
+
+@hookspec
+def register_commands(commands: Commands, settings: Settings) -> None:
+    """Add commands to the command line, each by the name of its module."""
 
 
 @hookspec(firstresult=True)

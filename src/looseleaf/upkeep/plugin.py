@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -84,3 +85,31 @@ def register_admin_pages(pages: AdminPages) -> None:
         "lint", "agents/{agent}/lint", lint.show_findings, submit=lint.apply_fix, label="Lint",
         section=AGENT, priority=55,
     )  # fmt: skip
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands of upkeep, retention, system tasks and lint."""
+    commands.register(
+        "upkeep",
+        "looseleaf.cli.commands.upkeep:upkeep_group",
+        "Keep MEMORY.md lean, without losing a line.",
+        priority=35,
+    )
+    commands.register(
+        "retention",
+        "looseleaf.cli.commands.upkeep:retention_group",
+        "How long data is kept; removing older data.",
+        priority=35,
+    )
+    commands.register(
+        "system",
+        "looseleaf.cli.commands.upkeep:system_group",
+        "The system tasks, which run by themselves.",
+        priority=35,
+    )
+    commands.register(
+        "memory lint",
+        "looseleaf.cli.commands.upkeep:lint_memory",
+        "Find problems in pages, and mend them.",
+    )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
     from looseleaf.stores.workflow_resources import WorkflowResources
     from looseleaf.workflows.definitions import Definitions
@@ -166,3 +167,38 @@ def _register_job_pages(pages: AdminPages) -> None:
     register_below("job", address, jobs.show_job, submit=jobs.change_job)
     register_below("job-artifact", f"{address}/artifact", job_details.download_artifact)
     register_below("job-transcript", f"{address}/transcript", job_details.show_transcript)
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands of pipelines, flows, jobs and schedules."""
+    commands.register(
+        "pipelines",
+        "looseleaf.cli.commands.workflows:pipelines_group",
+        "Reusable workflows of an agent.",
+        priority=15,
+    )
+    commands.register(
+        "flows",
+        "looseleaf.cli.commands.workflows:flows_group",
+        "Configured and scheduled uses of a pipeline.",
+        priority=15,
+    )
+    commands.register(
+        "jobs",
+        "looseleaf.cli.commands.jobs:jobs_group",
+        "Durable runs of flows and tasks.",
+        priority=15,
+    )
+    commands.register(
+        "schedules",
+        "looseleaf.cli.commands.jobs:schedules_group",
+        "The schedules of flows and tasks.",
+        priority=15,
+    )
+    commands.register(
+        "work",
+        "looseleaf.cli.commands.jobs:work",
+        "Run jobs and schedules without a server.",
+        priority=41,
+    )

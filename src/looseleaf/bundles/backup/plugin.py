@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -43,3 +44,20 @@ def register_admin_pages(pages: AdminPages) -> None:
         "backups", "backups", backups.show_backups, submit=backups.create_backup, label="Backups",
         priority=73,
     )  # fmt: skip
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands of backups."""
+    commands.register(
+        "backup",
+        "looseleaf.cli.commands.backup:backup_group",
+        "Back up the workspace, and see the backups.",
+        priority=44,
+    )
+    commands.register(
+        "restore",
+        "looseleaf.cli.commands.backup:restore",
+        "Restore a backup to a new folder.",
+        priority=44,
+    )

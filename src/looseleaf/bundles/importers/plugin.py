@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.plugins.commands import Commands
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -45,3 +46,31 @@ def register_admin_pages(pages: AdminPages) -> None:
         "import", "import", imports.show_import, submit=imports.submit_import, label="Import",
         priority=72, takes_file=True,
     )  # fmt: skip
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Register the commands that import pages, export them and commit them to git."""
+    commands.register(
+        "import",
+        "looseleaf.cli.commands.imports:import_memory",
+        "Import the memory of another system.",
+        priority=24,
+    )
+    commands.register(
+        "memory export",
+        "looseleaf.cli.commands.imports:export_pages",
+        "Write the pages as files to a folder.",
+        priority=54,
+    )
+    commands.register(
+        "memory publish",
+        "looseleaf.cli.commands.imports:publish_memory",
+        "Put memory into AGENTS.md or CLAUDE.md.",
+        priority=54,
+    )
+    commands.register(
+        "backup commit",
+        "looseleaf.cli.commands.imports:commit_pages",
+        "Commit the pages that changed to git.",
+    )

@@ -10,12 +10,9 @@ import click
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
-from looseleaf.operations import agents as operations
-from looseleaf.operations.agent_summary import summarize_agents
-from looseleaf.operations.config_preview import preview_config
 from looseleaf.times import format_minute
 from looseleaf.values import as_dict
 
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.operations.agent_summary import AgentSummary
     from looseleaf.operations.config_preview import ConfigPreview
+
 
 agent_argument = click.argument("agent", shell_complete=complete_agents)
 CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pages
@@ -40,6 +38,9 @@ CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pag
 @with_shared_options("format")
 def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
     """List every agent."""
+    from looseleaf.operations import agents as operations
+    from looseleaf.operations.agent_summary import summarize_agents
+
     context = options.open()
     if sizes and deleted:
         raise click.UsageError("--deleted and --sizes exclude each other.")
@@ -99,6 +100,8 @@ def create(
 
     A slug has lower-case letters, digits, - and _. Existing pages stay.
     """
+    from looseleaf.operations import agents as operations
+
     settings = _parse_json("--config", _read_text(config)) if config else None
     if settings is not None and not isinstance(settings, dict):
         raise click.UsageError('--config takes a JSON object, such as {"tone": "calm"}.')
@@ -116,6 +119,8 @@ def show(options: SharedOptions, agent: str | None) -> None:
 
     AGENT is an id or a slug; without it, the default agent is shown.
     """
+    from looseleaf.operations import agents as operations
+
     record = operations.show_agent(options.open(), agent)
     if options.json:
         print_document(as_dict(record))
@@ -139,6 +144,8 @@ def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
 
     Its folder moves; its id, its pages and their history stay.
     """
+    from looseleaf.operations import agents as operations
+
     record = operations.rename_agent(options.open(), agent, slug, name=name)
     _print_agent(options, record, f"Agent {record.id} is now {record.slug} ({record.name}).")
 
@@ -159,6 +166,9 @@ def configure(
 
     Values are JSON; null removes a key. Keys that are not named stay.
     """
+    from looseleaf.operations import agents as operations
+    from looseleaf.operations.config_preview import preview_config
+
     config = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -219,6 +229,8 @@ def _build_status_command(name: str, status: str, summary: str, details: str) ->
     @agent_argument
     @with_shared_options("format")
     def change(options: SharedOptions, agent: str) -> None:
+        from looseleaf.operations import agents as operations
+
         record = operations.set_agent_status(options.open(), agent, status)
         _print_agent(options, record, f"Agent {record.slug} is {record.status}.")
 
@@ -253,6 +265,8 @@ def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> Non
     Without --files the folder stays, and a new agent of the same slug takes the folder over. The
     agent's tokens end. looseleaf agents restore restores a deleted agent.
     """
+    from looseleaf.operations import agents as operations
+
     context = options.open()
     record = operations.show_agent(context, agent)
     with_pages = " and all its pages" if files else ", but not its pages"
@@ -278,6 +292,8 @@ def restore(options: SharedOptions, agent: str, slug: str) -> None:
     AGENT is an id or a slug; looseleaf agents list --deleted shows both. The id, pages and history
     are restored; tokens of the agent and roles on it are not.
     """
+    from looseleaf.operations import agents as operations
+
     record = operations.restore_agent(options.open(), agent, slug=slug)
     _print_agent(options, record, f"Restored agent {record.slug} (id {record.id}).")
 
@@ -287,3 +303,10 @@ def _print_agent(options: SharedOptions, record: AgentRecord, sentence: str) -> 
         print_document(as_dict(record))
     else:
         say(sentence)
+
+
+agents_group = Group(
+    "agents",
+    "The agents of the workspace.",
+    *(list_agents, create, show, rename, configure, activate, deactivate, archive, delete, restore),
+)

@@ -8,15 +8,12 @@ from functools import partial
 
 import click
 
-from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import DefaultGroup, command
 from looseleaf.cli.output import FAILED, say, show_progress, warn
 from looseleaf.files.file_size import choose_unit, format_size
-from looseleaf.operations import backups as operations
-from looseleaf.operations import page_commits
 from looseleaf.times import DAY_SECONDS, format_time
 
 _MOST_NAMED = 5
@@ -31,6 +28,8 @@ def create(options: SharedOptions, folder: str) -> None:
     One tar archive in FOLDER, or in the setting backup_folder, with the pages, their history, the
     agents, the database and the settings. It holds password and token hashes: keep it private.
     """
+    from looseleaf.operations import backups as operations
+
     result = operations.create_backup(options.open(), folder=folder)
     if options.json:
         print_document(to_json_value(result))
@@ -51,6 +50,8 @@ def list_backups(options: SharedOptions, folder: str) -> None:
     In FOLDER, or in the setting backup_folder. A backup that is not whole was cut off while it was
     written or copied.
     """
+    from looseleaf.operations import backups as operations
+
     backups = operations.list_backups(options.open(), folder=folder)
     if options.json:
         print_document({"backups": to_json_value(backups)})
@@ -85,6 +86,8 @@ def verify(options: SharedOptions, archive: str) -> None:
     ARCHIVE is a path, or a name in the setting backup_folder. Exits with 1 if the backup is not in
     order.
     """
+    from looseleaf.operations import backups as operations
+
     folder, name = os.path.split(os.path.expanduser(archive))
     if not folder and os.path.isfile(name):
         folder = os.getcwd()
@@ -98,24 +101,6 @@ def verify(options: SharedOptions, archive: str) -> None:
         say(f"{name} is whole: {result.files} files, {size}, of {result.created}.")
     if result.fault:
         raise click.exceptions.Exit(FAILED)
-
-
-@command("commit", "looseleaf backup commit", "looseleaf backup commit --format json")
-@with_shared_options("format")
-def commit(options: SharedOptions) -> None:
-    """Commit the pages that changed to git.
-
-    To the repository that contains the workspace; the message says who changed what and why. Other
-    files and staged changes stay as they are.
-    """
-    result = page_commits.commit_pages(options.open())
-    if options.json:
-        print_document(to_json_value(result))
-    elif not result.commit:
-        say("No page has changed since the last commit.")
-    else:
-        branch = f" on {result.branch}" if result.branch else ""
-        say(f"Committed {result.commit[:12]}{branch}: {result.subject}")
 
 
 @command(
@@ -138,6 +123,9 @@ def restore(options: SharedOptions, archive: str, folder: str, database: str) ->
     FOLDER must be new or empty; it is created whole, after every hash was compared, or not at all.
     Tokens and passwords of the backup are valid again.
     """
+    from looseleaf.catalog.bundles.workspace_restore import restore_workspace
+    from looseleaf.operations import backups as operations
+
     require_local(options, "it makes a folder", by_option=True)
     result = restore_workspace(
         archive,
@@ -178,3 +166,8 @@ def format_age(seconds: int) -> str:
         if count:
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return "less than a minute"
+
+
+backup_group = DefaultGroup(
+    "backup", "Back up the workspace, and see the backups.", create, list_backups, verify
+)

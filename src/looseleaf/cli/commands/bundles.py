@@ -1,4 +1,4 @@
-"""`looseleaf bundles …`: an agent as files: export, inspect, plan, install, upgrade."""
+"""`looseleaf bundles …`: an agent as files, to export, inspect, install and upgrade."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from looseleaf.bundles.layout.bundle_folder import (
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show
-from looseleaf.operations import bundle_installs, bundles, installed_bundles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from looseleaf.operations.bundles import BundlePreview
 
     Function = Callable[..., object]
+    from looseleaf.operations.pending_upgrades import UpgradeDecision, WaitingUpgrade
+
 
 source_argument = click.argument("source", metavar="FOLDER|ZIP|JSON", type=click.Path())
 approve_option = click.option(
@@ -63,7 +64,7 @@ runtime_option = click.option(
 @click.option("--allow-secrets", is_flag=True, help="Export lines that look like secrets.")
 @click.option("--force", is_flag=True, help="Replace an existing bundle.")
 @with_shared_options("agent", "format")
-def export(
+def export_bundle(
     options: SharedOptions,
     target: str,
     *,
@@ -79,6 +80,8 @@ def export(
     A target that ends in .zip becomes an archive. If a line looks like a secret, nothing is
     written, unless --allow-secrets is given.
     """
+    from looseleaf.operations import bundles
+
     context = options.open()
     title = {"slug": slug, "version": bundle_version}
     if preview:
@@ -134,10 +137,12 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
 @diff_option
 @runtime_option
 @with_shared_options("format")
-def plan(
+def plan_bundle(
     options: SharedOptions, source: str, *, slug: str, diff: bool, reconcile_runtime: bool
 ) -> None:
     """Show the changes that a bundle would make."""
+    from looseleaf.operations import bundle_installs
+
     result = bundle_installs.plan_bundle(
         options.open(), read_source(source), slug=slug, reconcile_runtime=reconcile_runtime
     )
@@ -162,7 +167,7 @@ def plan(
 @approve_option
 @dry_run_option
 @with_shared_options("format")
-def install(
+def install_bundle(
     options: SharedOptions,
     source: str,
     *,
@@ -176,6 +181,8 @@ def install(
 
     Schedules arrive paused, unless they are approved.
     """
+    from looseleaf.operations import bundle_installs
+
     result = bundle_installs.install_bundle(
         options.open(),
         read_source(source),
@@ -203,7 +210,7 @@ def install(
 @dry_run_option
 @diff_option
 @with_shared_options("agent", "format")
-def upgrade(
+def upgrade_bundle(
     options: SharedOptions,
     source: str,
     *,
@@ -218,6 +225,8 @@ def upgrade(
     Parts that nobody changed here are upgraded. Changed parts wait for --approve, and memory that
     the agent learned is never overwritten.
     """
+    from looseleaf.operations import bundle_installs
+
     result = bundle_installs.upgrade_bundle(
         options.open(),
         read_source(source),
@@ -234,6 +243,8 @@ def upgrade(
 @with_shared_options("format")
 def list_bundles(options: SharedOptions) -> None:
     """List the agents that came from bundles."""
+    from looseleaf.operations import installed_bundles
+
     entries = installed_bundles.list_bundles(options.open())
     if options.json:
         print_document({"bundles": to_json_value(entries)})
@@ -252,6 +263,8 @@ def list_bundles(options: SharedOptions) -> None:
 @with_shared_options("format")
 def show_bundle(options: SharedOptions, agent: str | None) -> None:
     """Show the bundle of an agent, and its parts that were changed here."""
+    from looseleaf.operations import installed_bundles
+
     bundle = installed_bundles.show_bundle(options.open(), agent)
     if options.json:
         print_document(to_json_value(bundle))
@@ -288,3 +301,217 @@ def _print_plan(options: SharedOptions, plan: BundlePlan, *, with_diff: bool = F
         say(f"Waits for approval: {key}")
     if plan.waiting and not plan.dry_run:
         say(f"Look at it: looseleaf bundles pending {plan.agent} --diff")
+
+
+COMPATIBILITY = (
+    *("compatible", "status", "problems", "required_capabilities", "host_capabilities"),
+    *("unsupported_capabilities", "unknown_artifact_types", "unsupported_artifacts"),
+)
+
+
+@command("inspect", "looseleaf bundles inspect ada.zip", "looseleaf bundles inspect ada-bundle")
+@source_argument
+@with_shared_options("format")
+def inspect_bundle(options: SharedOptions, source: str) -> None:
+    """Show the content of a bundle, and whether it fits here.
+
+    Exits with 1 if the bundle cannot be installed.
+    """
+    from looseleaf.operations import bundles
+
+    report = bundles.inspect_bundle(options.open(), read_source(source))
+    if options.json:
+        print_document(to_json_value(report))
+    else:
+        say(f"{report.bundle_slug} {report.bundle_version}: agent {report.agent} ({report.label})")
+        print_table(("PATH", "BYTES"), [(file.path, file.bytes) for file in report.files])
+        for problem in report.problems:
+            say(f"It cannot be installed here: {problem}")
+        if report.compatible:
+            say("It can be installed here: looseleaf bundles install " + source)
+    if not report.compatible:
+        raise click.exceptions.Exit(1)
+
+
+@command("validate", "looseleaf bundles validate ada.zip")
+@source_argument
+@with_shared_options("format")
+def validate_bundle(options: SharedOptions, source: str) -> None:
+    """Say whether a bundle can run here.
+
+    Exits with 1 if it cannot.
+    """
+    from looseleaf.operations import bundles
+
+    report = bundles.inspect_bundle(options.open(), read_source(source))
+    if options.json:
+        print_document(to_json_value({name: getattr(report, name) for name in COMPATIBILITY}))
+    else:
+        say(f"{report.bundle_slug} {report.bundle_version} is {report.status}.")
+        for problem in report.problems:
+            say(problem)
+        for name in report.unknown_artifact_types:
+            say(f"Kept and not used here: {name}/")
+    if not report.compatible:
+        raise click.exceptions.Exit(1)
+
+
+@command("rebase", "looseleaf bundles rebase ada.zip --diff")
+@source_argument
+@diff_option
+@with_shared_options("agent", "format")
+def rebase_bundle(options: SharedOptions, source: str, *, diff: bool) -> None:
+    """Preview how a bundle and local changes would merge.
+
+    Pages merge by section, JSON by key. Where both sides changed the same part, the local side
+    stays.
+    """
+    from looseleaf.operations import bundle_comparisons
+
+    result = bundle_comparisons.rebase_bundle(
+        options.open(), read_source(source), agent=options.agent
+    )
+    if options.json:
+        print_document(to_json_value(result))
+        return
+    if not result.entries:
+        say(f"{result.agent} has nothing to merge with {result.bundle_slug}.")
+        return
+    rows = [(entry.key, entry.state, ", ".join(entry.conflicts)) for entry in result.entries]
+    print_table(("KEY", "STATE", "CONFLICTS"), rows)
+    for entry in result.entries:
+        if diff and entry.diff:
+            show(f"\n{entry.key}\n{entry.diff}\n".encode())
+
+
+@command("status", "looseleaf bundles status ada.zip")
+@source_argument
+@slug_option
+@with_shared_options("format")
+def show_bundle_status(options: SharedOptions, source: str, *, slug: str) -> None:
+    """Say whether an agent has a bundle's version.
+
+    Exits with 1 if it does not.
+    """
+    from looseleaf.operations import bundle_comparisons
+
+    result = bundle_comparisons.show_bundle_status(options.open(), read_source(source), slug=slug)
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        installed_title = (
+            f"{result.installed_slug} {result.installed_version}".strip() or "no bundle"
+        )
+        say(f"{result.agent}: {result.status} ({installed_title} is installed)")
+        for key in result.changed if result.installed_slug else ():
+            say(f"Differs: {key}")
+    if result.status != "current":
+        raise click.exceptions.Exit(1)
+
+
+keys_argument = click.argument("keys", nargs=-1, metavar="KEY…")
+
+
+@command("pending", "looseleaf bundles pending", "looseleaf bundles pending ada --diff")
+@click.argument("agent", required=False, shell_complete=complete_agents)
+@diff_option
+@with_shared_options("format")
+def list_pending(options: SharedOptions, agent: str | None, *, diff: bool) -> None:
+    """Show the parts that wait for approval.
+
+    Without an agent, list the agents that have such parts.
+    """
+    from looseleaf.operations import pending_upgrades
+
+    context = options.open()
+    if agent is None:
+        _print_list(options, pending_upgrades.list_pending_upgrades(context))
+        return
+    upgrade = pending_upgrades.show_pending_upgrade(context, agent)
+    if options.json:
+        print_document(to_json_value(upgrade))
+        return
+    say(f"{upgrade.agent}: {upgrade.bundle_slug} {upgrade.bundle_version}, {upgrade.created_at}")
+    rows = [
+        (part.key, part.reason, "changed since" if part.outdated else "") for part in upgrade.parts
+    ]
+    print_table(("KEY", "REASON", "HERE"), rows)
+    for part in upgrade.parts:
+        if diff and part.diff:
+            show(f"\n{part.key}\n{part.diff}\n".encode())
+    say(f"Decide: looseleaf bundles approve {upgrade.agent} KEY, or bundles reject")
+
+
+def _print_list(options: SharedOptions, upgrades: list[WaitingUpgrade]) -> None:
+    if options.json:
+        print_document({"upgrades": to_json_value(upgrades)})
+    elif upgrades:
+        rows = [
+            (
+                upgrade.agent,
+                f"{upgrade.bundle_slug} {upgrade.bundle_version}",
+                upgrade.created_at,
+                ", ".join(upgrade.waiting),
+            )
+            for upgrade in upgrades
+        ]
+        print_table(("AGENT", "BUNDLE", "PLANNED", "WAITING"), rows)
+    else:
+        say("Nothing waits for approval.")
+
+
+@command(
+    "approve",
+    "looseleaf bundles approve ada memory:SOUL.md schedule:morning",
+    "looseleaf bundles approve ada all",
+    "looseleaf bundles approve ada --merge memory:SOUL.md",
+)
+@click.argument("agent", shell_complete=complete_agents)
+@keys_argument
+@click.option(
+    "--merge", multiple=True, metavar="KEY", help="Merge this part: local changes stay; repeat."
+)
+@with_shared_options("format")
+def approve_parts(
+    options: SharedOptions, agent: str, keys: tuple[str, ...], *, merge: tuple[str, ...]
+) -> None:
+    """Apply parts that wait for approval.
+
+    All named parts are applied, or none. Refused if one of them was changed here meanwhile.
+    """
+    from looseleaf.operations import pending_upgrades
+
+    decision = pending_upgrades.approve(options.open(), agent, keys=keys, merge=merge)
+    _print_decision(options, decision, "Applied")
+
+
+@command("reject", "looseleaf bundles reject ada schedule:morning")
+@click.argument("agent", shell_complete=complete_agents)
+@keys_argument
+@with_shared_options("format")
+def reject_parts(options: SharedOptions, agent: str, keys: tuple[str, ...]) -> None:
+    """Reject parts that wait for approval.
+
+    Nothing of the agent changes, and a paused schedule stays paused.
+    """
+    from looseleaf.operations import pending_upgrades
+
+    _print_decision(options, pending_upgrades.reject(options.open(), agent, keys=keys), "Rejected")
+
+
+def _print_decision(options: SharedOptions, decision: UpgradeDecision, verb: str) -> None:
+    if options.json:
+        print_document(to_json_value(decision))
+        return
+    say(f"{verb} for {decision.agent}: {', '.join(decision.keys)}")
+    for key in decision.waiting:
+        say(f"Waits for approval: {key}")
+
+
+bundles_group = Group(
+    "bundles",
+    "An agent as files: export, inspect, install, upgrade.",
+    *(export_bundle, inspect_bundle, plan_bundle, install_bundle, upgrade_bundle),
+    *(validate_bundle, rebase_bundle, show_bundle_status, list_pending, approve_parts),
+    *(reject_parts, list_bundles, show_bundle),
+)

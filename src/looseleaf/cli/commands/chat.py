@@ -1,4 +1,4 @@
-"""`looseleaf chat`: talking to an agent at the terminal, line by line or one message."""
+"""`looseleaf chat …`: talking to an agent at the terminal, and its sessions."""
 
 from __future__ import annotations
 
@@ -19,24 +19,22 @@ from looseleaf.chat.events import (
     Waiting,
 )
 from looseleaf.chat.session import ChatInput
-from looseleaf.cli.arguments import SharedOptions, with_shared_options
-from looseleaf.cli.escapes import escape
-from looseleaf.cli.formats import print_document
-from looseleaf.cli.groups import Group, command
-from looseleaf.cli.output import complain, note, on_terminal, print_text
-from looseleaf.cli.stdin import take_stdin
+from looseleaf.cli.arguments import SharedOptions, confirm, take_stdin, with_shared_options
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import DefaultGroup, Group, command
+from looseleaf.cli.output import complain, escape, note, on_terminal, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
-from looseleaf.operations import chat, sessions, transcripts
-from looseleaf.operations.agents import show_agent
-from looseleaf.operations.chat import converse
-from looseleaf.operations.session_ends import finish_session
+from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from looseleaf.catalog.context import Context
     from looseleaf.chat.events import Event
     from looseleaf.memory.scope import Where
+    from looseleaf.operations.transcripts import MessageInfo
+
 
 HELP = """\
 /new     begin a new session
@@ -119,12 +117,15 @@ def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
 def _find_similar_command(word: str) -> str:
     """Find the command that a single word may be a misspelling of; "" for a real message."""
     parent = click.get_current_context().parent
-    names = list(parent.command.entries) if parent and isinstance(parent.command, Group) else []
+    names = list(parent.command.commands) if parent and isinstance(parent.command, Group) else []
     matches = difflib.get_close_matches(word, names, 1, cutoff=0.75) if word.islower() else []
     return matches[0] if matches else ""
 
 
 def _talk(context: Context, options: SharedOptions, chat_input: ChatInput, *, retry: bool) -> None:
+    from looseleaf.operations import chat
+    from looseleaf.operations.chat import converse
+
     message, session, model = chat_input.message, chat_input.session, chat_input.model
     if message is not None and options.json:
         reply = chat.send_message(
@@ -147,6 +148,8 @@ def _talk(context: Context, options: SharedOptions, chat_input: ChatInput, *, re
 
 
 def _resolve_newest_session(context: Context, where: Where) -> str:
+    from looseleaf.operations import sessions
+
     newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
     if not newest_sessions:
         raise Invalid("There is no session yet to continue.")
@@ -154,6 +157,9 @@ def _resolve_newest_session(context: Context, where: Where) -> str:
 
 
 def _talk_line_by_line(context: Context, start: ChatInput, page_owner: Where) -> None:
+    from looseleaf.operations import transcripts
+    from looseleaf.operations.agents import show_agent
+
     session = None
     if start.session:
         session = transcripts.show_session(context, start.session, limit=1).session
@@ -192,6 +198,8 @@ def _read_lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
 
 def _remember_lines(context: Context, session: str) -> None:
     """Let the arrow keys recall the earlier messages of this session."""
+    from looseleaf.operations import transcripts
+
     try:
         import readline
     except ImportError:
@@ -203,6 +211,8 @@ def _remember_lines(context: Context, session: str) -> None:
 
 
 def _finish(context: Context, session: str) -> str:
+    from looseleaf.operations.session_ends import finish_session
+
     if session:
         try:
             result = finish_session(context, session)
@@ -215,6 +225,9 @@ def _finish(context: Context, session: str) -> str:
 
 def _send_line(context: Context, chat_input: ChatInput, where: Where) -> str:
     """Send one line and return the session; a failure is reported and does not end the chat."""
+    from looseleaf.operations import sessions
+    from looseleaf.operations.chat import converse
+
     try:
         return _print_answer(context, converse(context, chat_input, where))
     except LooseleafError as error:
@@ -227,6 +240,8 @@ def _send_line(context: Context, chat_input: ChatInput, where: Where) -> str:
 
 def _print_answer(context: Context, events: Iterator[Event]) -> str:
     """Print an answer as it comes, mark it as read on a terminal, and return the session."""
+    from looseleaf.operations import sessions
+
     session = _print_events(events)
     if session and on_terminal():
         sessions.mark_read(context, session)
@@ -275,3 +290,254 @@ def _print_note(event: Event) -> None:
         note(f"[{event.why}; asking again in {event.seconds:.1f} s]")
     elif isinstance(event, Compacted) and not event.error:
         note(f"[summed up the first {event.through} messages]")
+
+
+session_argument = click.argument("session")
+OWNER_OPTIONS = ("agent", "user", "format")
+
+
+@command("list", "looseleaf chat list", "looseleaf chat list --agent ada --format json")
+@click.option("--mode", default="", metavar="MODE", help="Only sessions of this mode.")
+@click.option("--limit", type=int, default=20, metavar="N", help="At most so many sessions; 20.")
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip so many sessions.")
+@with_shared_options(*OWNER_OPTIONS)
+def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) -> None:
+    """List the sessions, newest first.
+
+    The session with the newest message comes first.
+    """
+    from looseleaf.operations import sessions as operations
+
+    page = operations.list_sessions(
+        options.open(), where=options.where, mode=mode, limit=limit, offset=offset
+    )
+    if options.json:
+        print_document(to_json_value(page))
+        return
+    rows = [
+        (
+            session.session_id,
+            session.agent_slug,
+            _format_minute(session.updated_at),
+            session.message_count,
+            session.unread_count,
+            session.title,
+        )
+        for session in page.sessions
+    ]
+    if rows:
+        print_table(
+            ("SESSION", "AGENT", "LAST", "MESSAGES", "UNREAD", "TITLE"), rows, shrink="TITLE"
+        )
+        say()
+    say(f"{format_count(page.total, 'session')}.")
+
+
+@command("show", "looseleaf chat show 3f0c…", "looseleaf chat show 3f0c… --last 10")
+@session_argument
+@click.option("--last", type=int, default=0, metavar="N", help="Only the last so many messages.")
+@with_shared_options("format")
+def show_session(options: SharedOptions, session: str, last: int) -> None:
+    """Print the messages of a session.
+
+    Also prints the pages that the agent wrote, and the error of a failed turn. Printing a session
+    marks it as read.
+    """
+    from looseleaf.operations import sessions as operations
+    from looseleaf.operations import transcripts
+
+    context = options.open()
+    conversation = transcripts.show_session(context, session, limit=last)
+    if options.json:
+        print_document(to_json_value(conversation))
+        return
+    operations.mark_read(context, session)
+    session_info = conversation.session
+    count = format_count(session_info.message_count, "message")
+    say(f"{session_info.title} ({session_info.agent_slug}, {session_info.mode}, {count})")
+    for message in conversation.messages:
+        say()
+        _print_message(message, session_info.agent_slug)
+    for turn in conversation.turns:
+        for change in turn.written:
+            say()
+            say(f"Turn {turn.number} wrote {change.file}, revision {change.revision}.")
+        if turn.error:
+            say()
+            say(f"Turn {turn.number} {turn.status}: {turn.error}")
+
+
+def _print_message(message: MessageInfo, agent: str) -> None:
+    speaker = {"user": "You", "assistant": agent}.get(message["role"], message.get("name", ""))
+    if message["content"]:
+        show(f"{speaker}: {message['content']}\n".encode())
+    for call in message.get("tool_calls", ()):
+        say(f"{speaker} called {call.name} {call.arguments}")
+
+
+def _format_minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+@command("search", "looseleaf chat search deployment")
+@click.argument("query")
+@click.option("--limit", type=int, default=50, metavar="N", help="At most so many matches; 50.")
+@with_shared_options(*OWNER_OPTIONS)
+def search_sessions(options: SharedOptions, query: str, limit: int) -> None:
+    """Find a text in messages.
+
+    Newest first, ignoring case.
+    """
+    from looseleaf.operations import sessions as operations
+
+    matches = operations.search_sessions(options.open(), query, where=options.where, limit=limit)
+    if options.json:
+        print_document({"matches": to_json_value(matches), "total": len(matches)})
+        return
+    rows = [(match.session_id, match.number, match.role, match.excerpt) for match in matches]
+    if rows:
+        print_table(("SESSION", "MESSAGE", "WHO", "TEXT"), rows, shrink="TEXT")
+        say()
+    say(f"{format_count(len(matches), 'match')}.")
+
+
+@command("rename", 'looseleaf chat rename 3f0c… "The move to Friday"')
+@session_argument
+@click.argument("title")
+@with_shared_options("format")
+def rename_session(options: SharedOptions, session: str, title: str) -> None:
+    """Give a session another title."""
+    from looseleaf.operations import sessions as operations
+
+    session_info = operations.rename_session(options.open(), session, title)
+    if options.json:
+        print_document(as_dict(session_info))
+    else:
+        say(f"The session is now called {session_info.title}.")
+
+
+@command("title", "looseleaf chat title 3f0c…", "looseleaf chat title 3f0c… --force")
+@session_argument
+@click.option("--force", is_flag=True, help="Even if a person or a model has given a title.")
+@with_shared_options("format")
+def generate_title(options: SharedOptions, session: str, *, force: bool) -> None:
+    """Let the model give a session a title.
+
+    If no model answers, the title is the first words.
+    """
+    from looseleaf.operations import session_ends
+
+    session_info = session_ends.generate_title(options.open(), session, force=force)
+    if options.json:
+        print_document(as_dict(session_info))
+    else:
+        say(session_info.title)
+
+
+@command("prune", "looseleaf chat prune")
+@with_shared_options("format")
+def prune_sessions(options: SharedOptions) -> None:
+    """Delete the sessions past their retention.
+
+    Sessions without a new message for chat_retention_days, and empty sessions.
+    """
+    from looseleaf.operations import sessions as operations
+
+    result = operations.prune_sessions(options.open())
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        say(f"Deleted {format_count(result.deleted, 'session')}.")
+
+
+@command("finish", "looseleaf chat finish 3f0c…")
+@session_argument
+@with_shared_options("format")
+def finish_session(options: SharedOptions, session: str) -> None:
+    """End a session, and sum it up if configured.
+
+    With chat.journal in the agent's configuration, today's journal gets a summary of the session.
+    """
+    from looseleaf.operations import session_ends
+
+    result = session_ends.finish_session(options.open(), session)
+    if options.json:
+        print_document(to_json_value(result))
+    elif result.revision:
+        say(f"Finished; {result.file} tells of it (revision {result.revision}).")
+    else:
+        say("Finished.")
+
+
+@command("cancel", "looseleaf chat cancel 3f0c…")
+@session_argument
+@with_shared_options("format")
+def cancel_chat(options: SharedOptions, session: str) -> None:
+    """Stop the running answer of a session.
+
+    In any process, within a second or two.
+    """
+    from looseleaf.operations import chat as chat_operations
+
+    result = chat_operations.cancel_chat(options.open(), session)
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        say("It will stop." if result.cancelled else "Nothing is running.")
+
+
+@command("export", "looseleaf chat export 3f0c… > talk.md", "looseleaf chat export 3f0c… --as json")
+@session_argument
+@click.option(
+    "--as",
+    "shape",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    help="The format; else markdown.",
+)
+@with_shared_options()
+def export_session(
+    options: SharedOptions, session: str, shape: Literal["markdown", "json"]
+) -> None:
+    """Print a session as a page or as JSON.
+
+    JSON holds all that is stored.
+    """
+    from looseleaf.operations import transcripts
+
+    document = transcripts.export_session(options.open(), session, format=shape)
+    if isinstance(document, transcripts.SessionMarkdown):
+        show(document.content.encode())
+    else:
+        print_document(to_json_value(document))
+
+
+@command("delete", "looseleaf chat delete 3f0c… --yes")
+@session_argument
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@with_shared_options("format")
+def delete_session(options: SharedOptions, session: str, *, yes: bool) -> None:
+    """Delete a session for good.
+
+    With all its messages.
+    """
+    from looseleaf.operations import sessions as operations
+    from looseleaf.operations import transcripts
+
+    context = options.open()
+    session_info = transcripts.show_session(context, session, limit=1).session
+    messages = format_count(session_info.message_count, "message")
+    confirm(f"Delete {session_info.title!r} with {messages}?", yes=yes)
+    result = operations.delete_session(context, session)
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        say(f"Deleted {session_info.title}.")
+
+
+chat_group = DefaultGroup(
+    "chat",
+    "Talk to an agent, and find its sessions.",
+    *(talk, list_sessions, show_session, search_sessions, rename_session, generate_title),
+    *(finish_session, cancel_chat, export_session, delete_session, prune_sessions),
+)

@@ -15,21 +15,20 @@ from looseleaf.cli.commands.memory import (
     raw_option,
 )
 from looseleaf.cli.commands.search import context_option, print_results
+from looseleaf.cli.commands.search import search as search_pages
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show
 from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import day_of, resolve_day
 from looseleaf.memory.scope import Where
-from looseleaf.operations import daily as operations
-from looseleaf.operations.agents import list_agents
-from looseleaf.operations.memory import read_memory
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.search.results import Match
+
 
 READ_OPTIONS = ("agent", "user", "format")
 CHANGE_OPTIONS = (*READ_OPTIONS, "actor", "reason", "origin")
@@ -42,6 +41,8 @@ words_argument = click.argument("words", nargs=-1, metavar="[DATE] CONTENT")
 @with_shared_options(*READ_OPTIONS)
 def list_days(options: SharedOptions) -> None:
     """List the days that have a page, newest first."""
+    from looseleaf.operations import daily as operations
+
     context, page_owner = _open_journal(options)
     months = operations.list_days(context, where=page_owner)
     days = [
@@ -70,6 +71,8 @@ def read(options: SharedOptions, date: str, as_of: str, *, raw: bool) -> None:
 
     Days are UTC.
     """
+    from looseleaf.operations.memory import read_memory
+
     context, page_owner = _open_journal(options)
     day = resolve_day(date, context.clock())
     try:
@@ -113,6 +116,8 @@ def write(
     One argument is the content, even if it looks like a date; of two arguments the first is the
     date.
     """
+    from looseleaf.operations import daily as operations
+
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     context, page_owner = _open_journal(options)
     result = operations.write_day(
@@ -136,6 +141,8 @@ def append(options: SharedOptions, words: tuple[str, ...], from_file: str | None
     A new day begins with its date as title. One argument is the content, even if it looks like a
     date; of two arguments the first is the date.
     """
+    from looseleaf.operations import daily as operations
+
     names, content = split_content(words, from_file)
     context, page_owner = _open_journal(options)
     result = operations.write_day(context, content(), _take_date(names), where=page_owner)
@@ -161,6 +168,8 @@ def delete(options: SharedOptions, date: str, if_match: str | None) -> None:
 
     Its text stays in the history.
     """
+    from looseleaf.operations import daily as operations
+
     context, page_owner = _open_journal(options)
     result = operations.delete_day(context, date, where=page_owner, if_match=if_match)
     if options.json:
@@ -186,6 +195,8 @@ def search(
 
     Line by line, ignoring case; the first and the last day are included.
     """
+    from looseleaf.operations import daily as operations
+
     context, page_owner = _open_journal(options)
     results = operations.search_days(
         context, query, since=since, until=until, lines=lines, where=page_owner
@@ -199,6 +210,8 @@ def _day_of(match: Match) -> str:
 
 def _open_journal(options: SharedOptions) -> tuple[Context, Where]:
     """Open the workspace and find the journal: of the agent, else of the user's agent."""
+    from looseleaf.operations.agents import list_agents
+
     context = options.open()
     if options.agent is not None or options.user is None:
         return context, Where(options.agent, layer="agent")
@@ -213,3 +226,12 @@ def _open_journal(options: SharedOptions) -> tuple[Context, Where]:
     if len(slugs) > 1:
         raise AgentAmbiguous(slugs)
     return context, Where(slugs[0], layer="agent")
+
+
+daily_group = Group(
+    "daily",
+    "The daily journal of an agent: one page a day, in UTC.",
+    *(list_days, read, write, append, delete, search),
+    summary="The journal: one page a day.",
+)
+COMMANDS = (search_pages, daily_group)

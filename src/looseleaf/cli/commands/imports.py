@@ -1,4 +1,4 @@
-"""`looseleaf import`: memory of other systems as pages, with a report of everything."""
+"""`looseleaf import`, and the ways out: `memory export`, `memory publish`, `backup commit`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from looseleaf.bundles.importers.archive_tree import LIMITS
 from looseleaf.bundles.importers.decision import CHANGES
+from looseleaf.bundles.importers.folder_export import KEPT
 from looseleaf.bundles.importers.known_systems import IMPORTERS
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, with_shared_options
@@ -17,13 +18,13 @@ from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
 from looseleaf.errors.bundles import InvalidImport
-from looseleaf.operations import imports as operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.bundles.importers.report import ImportReport, PageReport, WorkflowReport
     from looseleaf.operations.imports import DetectedSystem, ImportSources
+
 
 _SOURCES_IN_LINE = 2
 
@@ -63,6 +64,8 @@ def import_memory(
     archive is uploaded. Without a path, the command lists the systems. The source is never changed.
     A second import adds only new text; a page that was changed here is merged and loses no line.
     """
+    from looseleaf.operations import imports as operations
+
     context = options.open()
     if not path:
         _print_sources(options, operations.list_sources(context))
@@ -177,3 +180,78 @@ def _summarize(report: ImportReport) -> str:
         parts.append(f"{report.failed:,} failed")
     end = " Nothing was written." if report.is_preview else ""
     return f"{', '.join(parts)}.{end}"
+
+
+secrets_option = click.option(
+    "--allow-secrets", is_flag=True, help="Export pages that hold secrets, too."
+)
+
+
+@command("export", "looseleaf memory export ~/ada-pages --agent ada")
+@click.argument("folder", type=click.Path())
+@click.option("--replace", is_flag=True, help="Replace files that have another text.")
+@secrets_option
+@with_shared_options("agent", "format")
+def export_pages(
+    options: SharedOptions, folder: str, *, replace: bool, allow_secrets: bool
+) -> None:
+    """Write the pages as files to a folder.
+
+    In one direction: Looseleaf does not read the files back. A file that has another text stays,
+    and the command exits with 1; --replace replaces such files.
+    """
+    from looseleaf.operations import page_export as operations
+
+    result = operations.export_pages(
+        options.open(), folder, agent=options.agent, replace=replace, allow_secrets=allow_secrets
+    )
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        for page in result.pages:
+            if page.action == KEPT:
+                say(f"Kept as it is: {page.file} (it has another text; --replace replaces it)")
+        total = format_count(len(result.pages), "page")
+        say(f"{total} of {result.agent} in {result.folder}, {result.written} written.")
+    if result.kept:
+        raise click.exceptions.Exit(FAILED)
+
+
+@command("publish", "looseleaf memory publish ~/project/CLAUDE.md --agent ada")
+@click.argument("path", metavar="FILE", type=click.Path())
+@secrets_option
+@with_shared_options("agent", "format")
+def publish_memory(options: SharedOptions, path: str, *, allow_secrets: bool) -> None:
+    """Put memory into AGENTS.md or CLAUDE.md.
+
+    The text goes into a managed block; all other text of the file stays.
+    """
+    from looseleaf.operations import page_export as operations
+
+    result = operations.export_block(
+        options.open(), path, agent=options.agent, allow_secrets=allow_secrets
+    )
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        say(f"{result.path} has the memory of {result.agent} ({result.bytes} bytes).")
+
+
+@command("commit", "looseleaf backup commit", "looseleaf backup commit --format json")
+@with_shared_options("format")
+def commit_pages(options: SharedOptions) -> None:
+    """Commit the pages that changed to git.
+
+    To the repository that contains the workspace; the message says who changed what and why. Other
+    files and staged changes stay as they are.
+    """
+    from looseleaf.operations import page_commits
+
+    result = page_commits.commit_pages(options.open())
+    if options.json:
+        print_document(to_json_value(result))
+    elif not result.commit:
+        say("No page has changed since the last commit.")
+    else:
+        branch = f" on {result.branch}" if result.branch else ""
+        say(f"Committed {result.commit[:12]}{branch}: {result.subject}")

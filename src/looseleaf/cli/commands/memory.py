@@ -17,16 +17,16 @@ from looseleaf.cli.arguments import (
 )
 from looseleaf.cli.argv import is_page, parse_page_and_section
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show, warn
 from looseleaf.memory.page_text import MAIN
-from looseleaf.operations import memory as operations
 from looseleaf.times import format_microseconds
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from looseleaf.cli.arguments import Target
     from looseleaf.memory.pages import Saved
+
 
 position_option = click.option(
     "--position", type=int, metavar="N", help="Which section, counted from 1."
@@ -66,6 +66,8 @@ def read(
     Without a name, MEMORY.md. A single name that ends in .md, .markdown or .txt is a page; any
     other name is a section of MEMORY.md.
     """
+    from looseleaf.operations import memory as operations
+
     if len(names) > 2:
         raise click.UsageError(
             "Too many arguments: a page and a section are enough to name a place."
@@ -101,6 +103,8 @@ def sections(options: SharedOptions, file: str | None, file_option: str | None) 
 
     Without a name, the sections of MEMORY.md.
     """
+    from looseleaf.operations import memory as operations
+
     if file and file_option and file != file_option:
         raise click.UsageError(f"Which page: {file!r} or {file_option!r}?")
     page = file or file_option or MAIN
@@ -161,6 +165,8 @@ def write(
     may begin with a dash. No other section changes. Without --allow-shrink, a core page does not
     shrink to less than a tenth, and empty standard input replaces nothing.
     """
+    from looseleaf.operations import memory as operations
+
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     change_target = parse_target(names, page=page, position=position)
     if mode == "append":
@@ -214,6 +220,8 @@ def append(
 
 
 def _append(options: SharedOptions, place: Target, content: str) -> None:
+    from looseleaf.operations import memory as operations
+
     if place.whole:
         result = operations.append_page(options.open(), place.file, content, where=options.where)
     else:
@@ -242,6 +250,8 @@ def delete(
 
     The text stays in the history. Core pages cannot be deleted; clear them instead.
     """
+    from looseleaf.operations import memory as operations
+
     place = parse_target(names, page=page, position=position)
     if not place.whole:
         result = operations.delete_section(
@@ -272,6 +282,8 @@ def clear(options: SharedOptions, file: str, if_match: str | None) -> None:
 
     The text stays in the history.
     """
+    from looseleaf.operations import memory as operations
+
     result = operations.clear_page(options.open(), file, where=options.where, if_match=if_match)
     print_saved(options, f"Cleared {file}", result)
 
@@ -292,3 +304,14 @@ def print_saved(
         say(f"{result.filename} says so already; nothing changed ({size}).")
     for warning in result.warnings:
         warn(warning)
+
+
+memory_group = Group(
+    "memory",
+    "Read, change and search an agent's memory.",
+    *(read, sections, write, append, delete, clear),
+    more=(
+        "looseleaf.cli.commands.daily:COMMANDS",
+        "looseleaf.cli.commands.pages:COMMANDS",
+    ),
+)

@@ -1,4 +1,4 @@
-"""`looseleaf prompt show | explain | diff`: the prompt of an agent, and the rules behind it."""
+"""`looseleaf prompt …` and `looseleaf tools …`: what a model is given, and by which rules."""
 
 from __future__ import annotations
 
@@ -6,37 +6,83 @@ from typing import TYPE_CHECKING
 
 import click
 
+from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.tools.access import GIVEN
-from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
-from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import command
-from looseleaf.cli.hook_options import (
-    host_option,
-    max_characters_option,
-    select_host,
-    with_hook_options,
+from looseleaf.catalog.tools.formats import FORMATS, declare_tools, list_all_tools
+from looseleaf.cli.arguments import (
+    SharedOptions,
+    complete_agents,
+    require_local,
+    with_shared_options,
 )
-from looseleaf.cli.output import say, show
-from looseleaf.cli.workflow_options import select_mode, with_workflow_options
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import Group, command
+from looseleaf.cli.output import FAILED, complain, say, show
 from looseleaf.errors import LooseleafError
-from looseleaf.operations import prompt as operations
-from looseleaf.prompt import formats
+from looseleaf.prompt import formats, host_limit
 from looseleaf.prompt.explain import INJECTED
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    Function = Callable[..., object]
     from typing import Any
 
+    from looseleaf.operations.prompt import Checked
     from looseleaf.prompt.reports import (
         Candidate,
         Explanation,
+        Overrun,
         Prefix,
         PromptComparison,
         ToolCandidate,
     )
 
-    Function = Callable[..., object]
+
+host_option = click.option(
+    "--host",
+    type=click.Choice(host_limit.HOSTS),
+    help="The program that reads the hook; each counts characters in its own way.",
+)
+max_characters_option = click.option(
+    "--max-characters",
+    type=int,
+    default=0,
+    metavar="N",
+    help="The limit of the host; else hook_characters of the settings.",
+)
+
+
+def with_hook_options(function: Function) -> Function:
+    """Add the options that select the output of a hook."""
+    flag = click.option("--hook", is_flag=True, help="The output of a hook for a coding agent.")
+    return flag(host_option(max_characters_option(function)))
+
+
+def with_workflow_options(function: Function) -> Function:
+    """Add the options that select the workflow of a prompt."""
+    options = (
+        click.option("--pipeline", metavar="PIPELINE", help="The prompt of a pipeline."),
+        click.option("--flow", metavar="FLOW", help="The prompt of a flow."),
+        click.option("--step", default="", metavar="ID", help="The step; else the first ai step."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def select_mode(mode: str | None, workflow: dict[str, Any]) -> str:
+    """Give the mode of a prompt: the named one, else pipeline for a workflow, else chat."""
+    is_workflow = workflow["pipeline"] is not None or workflow["flow"] is not None
+    default = "pipeline" if is_workflow else "chat"
+    return default if mode is None else mode
+
+
+def select_host(*, hook: bool, host: str | None) -> str:
+    """Return the selected host; "" without a hook."""
+    return host or ("any" if hook else "")
+
 
 mode_option = click.option(
     "--mode", metavar="MODE", help="chat, pipeline, system or your own; else chat."
@@ -96,6 +142,7 @@ def show_prompt(  # noqa: PLR0913 - one for each option
     limit; it names the pages that do not fit. A failure is reported in that JSON, too, and the
     session starts without memory.
     """
+    from looseleaf.operations import prompt as operations
 
     def compose(shape: str) -> dict[str, Any]:
         prompt = operations.compose_prompt(
@@ -136,7 +183,7 @@ def show_prompt(  # noqa: PLR0913 - one for each option
 @with_workflow_options
 @with_hook_options
 @with_shared_options(*OWNER_OPTIONS, "format")
-def explain(
+def explain_prompt(
     options: SharedOptions,
     *,
     mode: str | None,
@@ -152,6 +199,8 @@ def explain(
 
     Every page and directive in order: given or left out, its size, and its last change.
     """
+    from looseleaf.operations import prompt as operations
+
     explanation = operations.explain_prompt(
         options.open(),
         select_mode(mode, workflow),
@@ -256,7 +305,7 @@ def _format_prefix(prefix: Prefix) -> str:
 @click.option("--to-flow", metavar="FLOW", help="Compare with this flow.")
 @click.option("--to-step", default="", metavar="ID", help="Compare with this step; else the first.")
 @with_shared_options(*OWNER_OPTIONS, "format")
-def diff(  # noqa: PLR0913 - one for each option
+def diff_prompts(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
     mode: str | None,
@@ -274,6 +323,8 @@ def diff(  # noqa: PLR0913 - one for each option
     The prompts are of two times, agents, modes, pipelines or flows. A provider's cache can be used
     up to that byte.
     """
+    from looseleaf.operations import prompt as operations
+
     comparison = operations.diff_prompts(
         options.open(),
         select_mode(mode, workflow),
@@ -321,3 +372,106 @@ def _print_difference(comparison: PromptComparison) -> None:
 def _format_rules(rules: tuple[str, str]) -> str:
     before, after = (rule.replace("_", " ") or "not there" for rule in rules)
     return before if before == after else f"{before} → {after}"
+
+
+@command("check", "looseleaf prompt check", "looseleaf prompt check --max-tokens 8000")
+@mode_option
+@click.option("--max-bytes", type=int, default=0, metavar="N", help="For the whole prompt.")
+@click.option("--max-tokens", type=int, default=0, metavar="N", help="For the whole prompt.")
+@with_workflow_options
+@with_hook_options
+@with_shared_options(*OWNER_OPTIONS, "format")
+def check_prompt(
+    options: SharedOptions,
+    *,
+    mode: str | None,
+    max_bytes: int,
+    max_tokens: int,
+    hook: bool,
+    host: str | None,
+    max_characters: int,
+    **workflow: Any,  # noqa: ANN401 - the options of a workflow
+) -> None:
+    """Check a prompt against its budgets, and its pages.
+
+    The budgets are those of its pages, of the agent, of the settings and of this command; with
+    --hook, also the limit of a hook's output. Pages must be readable, without conflict markers,
+    and without conflicting copies beside them. Exits with 1 if something is wrong, so that a build
+    can stop.
+    """
+    from looseleaf.operations import prompt as operations
+
+    result = operations.check_prompt(
+        options.open(),
+        select_mode(mode, workflow),
+        where=options.where,
+        max_bytes=max_bytes,
+        max_tokens=max_tokens,
+        host=select_host(hook=hook, host=host),
+        max_characters=max_characters,
+        **workflow,
+    )
+    if options.json:
+        overruns = [as_dict(overrun) for overrun in result.overruns]
+        problems = [as_dict(problem) for problem in result.problems]
+        print_document({**as_dict(result), "overruns": overruns, "problems": problems})
+    else:
+        _print_check(result)
+    if not result.fits:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _print_check(result: Checked) -> None:
+    tokens = f"{format_count(result.tokens, 'token')} ({result.tokenizer})"
+    say(f"The prompt has {format_count(result.bytes, 'byte')}, {tokens}.")
+    for overrun in result.overruns:
+        complain(_format_overrun(overrun))
+    if result.host:
+        usage = f"{result.characters:,} of {result.max_characters:,} characters"
+        say(f"The hook's output takes {usage}, as {_HOST_NAMES[result.host]} counts.")
+        for names, verb in (
+            (result.truncated, "gives only a part of"),
+            (result.omitted, "leaves out"),
+        ):
+            if names:
+                complain(
+                    f"The hook {verb} {', '.join(names)}: shorten pages, or move text to others."
+                )
+    for problem in result.problems:
+        complain(f"{problem.detail.rstrip('.')}. {problem.advice}")
+
+
+_HOST_NAMES = {"any": "the strictest host", "claude-code": "Claude Code", "codex": "Codex"}
+
+
+def _format_overrun(overrun: Overrun) -> str:
+    subject = f"{overrun.name} ({overrun.layer})" if overrun.name else "The prompt"
+    return f"{subject} has {overrun.size:,} {overrun.unit}, and may have {overrun.limit:,}."
+
+
+@command(
+    "export",
+    "looseleaf tools export --format openai",
+    "looseleaf tools export --agent ada --format anthropic",
+)
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="json", help="The format.")
+@with_shared_options("agent")
+def export_tools(options: SharedOptions, shape: str) -> None:
+    """Print every tool as JSON.
+
+    With --agent, only the tools that the agent's policy allows.
+    """
+    require_local(
+        options, "a server offers its tools itself, at /mcp and /wp-abilities/v1/abilities"
+    )
+    context = options.open()
+    agent = agent_of(context, options.agent) if options.agent else None
+    print_document({"tools": declare_tools(list_all_tools(context, agent), shape)})
+
+
+prompt_group = Group(
+    "prompt",
+    "The prompt of an agent: how memory reaches a model, and by which rules.",
+    *(show_prompt, explain_prompt, diff_prompts, check_prompt),
+)
+tools_group = Group("tools", "The tools that models may use.", export_tools)

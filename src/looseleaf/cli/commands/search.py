@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, with_shared_options
-from looseleaf.cli.colors import highlight, paint
-from looseleaf.cli.escapes import escape, escape_line
-from looseleaf.cli.formats import format_count, print_document
+from looseleaf.cli.formats import format_count, highlight, paint, print_document
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import print_text, say, warn
-from looseleaf.operations import search as operations
+from looseleaf.cli.output import escape, escape_line, print_text, say, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from looseleaf.memory.search.results import Match, PageHit, RankedPages, SearchResults
+
 
 _MOST_NAMED = 5
 context_option = click.option(
@@ -60,6 +58,8 @@ def search(  # noqa: PLR0913 - one for each option
 
     Searches all pages of the agent and its journal, line by line, ignoring case.
     """
+    from looseleaf.operations import search as operations
+
     if words:
         if file or section:
             raise click.UsageError("--words ranks whole pages: leave out --file and --section.")

@@ -1,4 +1,4 @@
-"""`looseleaf serve`: runs the server until it is stopped."""
+"""`looseleaf serve` and `looseleaf mcp …`: the server, and programs that speak MCP."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
-from looseleaf.cli.groups import command
-from looseleaf.cli.output import say
-from looseleaf.errors import Invalid
+from looseleaf.cli.arguments import SharedOptions, confirm, require_local, with_shared_options
+from looseleaf.cli.formats import print_document, print_table
+from looseleaf.cli.groups import DefaultGroup, command
+from looseleaf.cli.output import complain, print_text, say, show
+from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.extras import SERVER, require_extra
-from looseleaf.values import replace
+from looseleaf.mcp_server.clients.config_edits import (
+    ClientSetup,
+    FileEdit,
+    build_snippets,
+    check_plan,
+    plan_edits,
+    write,
+)
+from looseleaf.mcp_server.clients.launch import build_hook_command, resolve_stable_command
+from looseleaf.mcp_server.clients.programs import CLIENTS, NAME
+from looseleaf.mcp_server.clients.status import Status, read_status
+from looseleaf.values import as_dict, replace
+from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,3 +89,217 @@ def serve(
     say(f"Serving {workspace.root}")
     say(f"  at {base} (its API: {base}/docs). Stop with Ctrl-C.")
     server.run(workspace.root, settings, socket, log=log)
+
+
+tools_option = click.option(
+    "--tools",
+    type=click.Choice(["small", "full"]),
+    default="small",
+    help="The tools of every day, or all tools that a model may use.",
+)
+all_agents_option = click.option(
+    "--all-agents", is_flag=True, help="For all agents; the model names the agent."
+)
+NOT_REMOTE = "a server speaks MCP itself, at /mcp"
+
+
+@command("serve", "looseleaf mcp serve --agent ada", "looseleaf mcp serve --tools full")
+@tools_option
+@all_agents_option
+@with_shared_options("agent", "user")
+def serve_mcp(options: SharedOptions, tools: str, *, all_agents: bool) -> None:
+    """Serve one client over standard input and output.
+
+    Programs start this command by themselves after `looseleaf mcp install`. The server acts for one
+    agent, under the program's name.
+    """
+    require_local(options, NOT_REMOTE)
+    from looseleaf.mcp_server.stdio import serve as serve_stdio
+
+    serve_stdio(
+        lambda: Workspace.open(options.root, surface="mcp"),
+        agent=options.agent,
+        user=options.user,
+        all_agents=all_agents,
+        full=tools == "full",
+    )
+
+
+client_option = click.option(
+    "--client", type=click.Choice(list(CLIENTS)), required=True, help="The program."
+)
+project_option = click.option(
+    "--project", is_flag=True, help="Only for the project in this folder."
+)
+name_option = click.option(
+    "--name", default=NAME, metavar="WORD", help="The name of the server in the program."
+)
+print_option = click.option(
+    "--print", "action", flag_value="print", help="Print the entries and change nothing."
+)
+dry_option = click.option(
+    "--dry-run", "action", flag_value="dry-run", help="Show the change and make none."
+)
+yes_option = click.option("--yes", "action", flag_value="yes", help="Do not ask.")
+
+
+@command(
+    "install",
+    "looseleaf mcp install --client claude-code",
+    "looseleaf mcp install --client cursor --agent ada --project",
+    "looseleaf mcp install --client codex --print",
+)
+@client_option
+@tools_option
+@all_agents_option
+@project_option
+@name_option
+@click.option("--no-hook", is_flag=True, help="Only the server; sessions start without memory.")
+@print_option
+@dry_option
+@yes_option
+@with_shared_options("agent", "user")
+def install_client(
+    options: SharedOptions, client: str, tools: str, name: str, *, all_agents: bool, project: bool,
+    no_hook: bool, action: str | None,
+) -> None:  # fmt: skip
+    """Connect a program: its server and its hook.
+
+    Shows the change to the program's configuration first, and asks. The hook, if the program has
+    hooks, gives a session its memory at the start; the server gives the session the tools.
+    """
+    require_local(options, NOT_REMOTE)
+    plan = ClientSetup(CLIENTS[client], name, project)
+    check_plan(plan)
+    plan = _with_commands(plan, options, tools, all_agents=all_agents)
+    if no_hook:
+        plan = replace(plan, hook=())
+    if action == "print":
+        _print_entries(plan)
+        return
+    try:
+        edits = plan_edits(plan)
+    except Invalid as error:
+        complain(f"{error} These are the lines to put in yourself:", error=error)
+        _print_entries(plan)
+        raise click.exceptions.Exit(2) from error
+    if not edits:
+        say(f"{plan.client.title} has it already: {plan.server_file}")
+        return
+    if _write_edits(edits, action):
+        # The database is created here, since creating it takes three times the memory of a server.
+        options.workspace().accounts()
+        say(f"{plan.client.title} starts it from now on; restart it if it is running.")
+    for line in _list_approvals(plan):
+        say(line)
+
+
+@command("uninstall", "looseleaf mcp uninstall --client claude-code")
+@client_option
+@project_option
+@name_option
+@dry_option
+@yes_option
+@with_shared_options()
+def uninstall_client(
+    options: SharedOptions, client: str, name: str, *, project: bool, action: str | None
+) -> None:
+    """Take our entries out of a program's files.
+
+    Removes the server and its hook. Shows the change first, and asks. All other entries stay.
+    """
+    require_local(options, NOT_REMOTE)
+    plan = ClientSetup(CLIENTS[client], name, project)
+    check_plan(plan)
+    edits = plan_edits(plan)
+    if not edits:
+        say(f"{plan.server_file} has no entry {name}.")
+        return
+    if _write_edits(edits, action):
+        say(f"{plan.client.title} no longer starts it; restart it if it is running.")
+
+
+@command("status", "looseleaf mcp status", "looseleaf mcp status --format json")
+@with_shared_options("format")
+def show_clients(options: SharedOptions) -> None:
+    """Show which programs are connected to which workspace.
+
+    For this user and for the project in this folder: the workspace, the agent, whether there is a
+    session-start hook, and problems.
+    """
+    require_local(options, NOT_REMOTE, by_option=True)
+    rows = read_status()
+    if options.json:
+        print_document({"clients": [as_dict(row) for row in rows]})
+        return
+    headers = ("CLIENT", "SCOPE", "NAME", "WORKSPACE", "AGENT", "HOOK", "STATE")
+    print_table(headers, map(_format_row, rows), shrink="STATE")
+
+
+def _format_row(row: Status) -> tuple[str, ...]:
+    state = "; ".join(row.problems) or ("connected" if row.name else "not connected")
+    agent = row.agent or ("all" if row.name else "-")
+    place = (row.client, row.scope, row.name or "-", row.workspace or "-")
+    return (*place, agent, row.hook or "-", state)
+
+
+def _write_edits(edits: list[FileEdit], action: str | None) -> bool:
+    for edit in edits:
+        show(f"{edit.diff}\n".encode())
+    if action == "dry-run":
+        say("Nothing was changed.")
+        return False
+    paths = " and ".join(edit.path for edit in edits)
+    confirm(f"Write this to {paths}?", yes=action == "yes")
+    write(edits)
+    return True
+
+
+def _print_entries(plan: ClientSetup) -> None:
+    entries = build_snippets(plan)
+    for path, text in entries.items():
+        if len(entries) > 1:
+            say(f"# In {path}:")
+        print_text(text)
+
+
+def _list_approvals(plan: ClientSetup) -> list[str]:
+    client = plan.client
+    texts = (client.project_approval if plan.project else "", client.approval)
+    lines = [f"To approve: {text}" for text in texts if text]
+    if not client.hooks:
+        lines.append(
+            f"{client.title} has no session-start hook that we know of: its models read the memory "
+            "with the tools."
+        )
+    return lines
+
+
+def _with_commands(
+    plan: ClientSetup, options: SharedOptions, tools: str, *, all_agents: bool
+) -> ClientSetup:
+    """Add the commands that start the server and the hook, from any folder."""
+    workspace = Workspace.open(options.root, surface="cli")
+    program = resolve_stable_command()
+    try:
+        agent = workspace.agents.resolve(options.agent).slug
+    except LooseleafError:
+        if not all_agents:
+            raise
+        agent = ""  # without a default agent, a session starts without memory
+    words = [*program, "mcp", "--root", workspace.root]
+    words += ["--all-agents"] if all_agents else ["--agent", agent]
+    user = ["--user", str(options.user)] if options.user is not None else []
+    words += user
+    if tools != "small":
+        words += ["--tools", tools]
+    hook_options = (*user, *plan.client.hook_options)
+    hook = build_hook_command(program, workspace.root, agent, *hook_options) if agent else []
+    return replace(plan, words=tuple(words), hook=tuple(hook))
+
+
+mcp_group = DefaultGroup(
+    "mcp",
+    "Memory for programs that speak MCP. `looseleaf mcp` alone is `looseleaf mcp serve`.",
+    *(serve_mcp, install_client, uninstall_client, show_clients),
+)

@@ -19,6 +19,7 @@ from looseleaf.memory.registry import RegisteredFile
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.templates import PageStarters, TemplateContext
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
+from looseleaf.plugins.commands import Commands
 from looseleaf.prompt.assembly import Assembly
 from looseleaf.prompt.directives.directive import Directives
 from looseleaf.prompt.directives.outputs import Text
@@ -206,6 +207,12 @@ def show_words(visit: Visit) -> Document:
     """Count the words of the style guide."""
     count = visit.run("example/count-words", file=PAGE, agent=visit.parameters["agent"])
     return Document("words.html", "Words", {"count": count, "file": PAGE})
+
+
+@hookimpl
+def register_commands(commands: Commands) -> None:
+    """Let people print the style guide."""
+    commands.register("style", "looseleaf_example.commands:style", "Print the style guide.")
 
 
 @cache

@@ -1,0 +1,747 @@
+"""`looseleaf pipelines …` and `looseleaf flows …`: the workflows of agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.cli.arguments import (
+    SharedOptions,
+    complete_agents,
+    confirm,
+    read_object,
+    read_text,
+    take_stdin,
+    with_shared_options,
+)
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import Group, command
+from looseleaf.cli.output import say
+from looseleaf.errors import Invalid
+from looseleaf.values import replace
+from looseleaf.workflows import documents
+from looseleaf.workflows.documents import ScheduleFields, parse_schedule
+from looseleaf.workflows.flow import CRON, ONE_TIME, QUEUE_MODES
+from looseleaf.workflows.pipeline import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    Function = Callable[..., object]
+    from collections.abc import Callable, Iterator
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.workflows.documents import FlowDocument, PipelineDocument
+
+
+INTERVALS = "hourly, daily, 6h …, five fields of cron, a UTC time, or manual"
+
+
+def read_steps(steps: Iterable[str]) -> tuple[Step, ...]:
+    """Read steps as `TYPE[:LABEL][={"setting": …}]`."""
+    return tuple(_read_step(text) for text in steps)
+
+
+def _read_step(text: str) -> Step:
+    head, equals, settings = text.partition("=")
+    step_type, _, label = head.partition(":")
+    fields = read_object(f"--step {head}", settings) if equals else {}
+    return Step(type=step_type.strip(), label=label.strip(), settings=fields)
+
+
+def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Read settings of steps in a flow, each as `STEP={"setting": …}`."""
+    settings: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        step, equals, text = pair.partition("=")
+        if not step or not equals:
+            raise click.UsageError(f'{pair!r} is not STEP={{"setting": …}}.')
+        settings[step] = read_object(f"--set {step}", text)
+    return settings
+
+
+def read_schedule(schedule: str, at: str, *, is_paused: bool) -> ScheduleFields:
+    """Read a schedule: a short text such as `daily`, or the time of --at."""
+    fields = ScheduleFields(ONE_TIME, at=at) if at else parse_schedule(schedule)
+    return replace(fields, enabled=not is_paused)
+
+
+def format_schedule(schedule: ScheduleFields) -> str:
+    """Write a schedule in a few words."""
+    descriptions = {CRON: f"cron {schedule.cron}", ONE_TIME: f"once at {schedule.at}"}
+    words = descriptions.get(schedule.interval, schedule.interval)
+    return words if schedule.enabled else f"{words} (paused)"
+
+
+def format_steps(steps: Iterable[Step]) -> str:
+    """Write the steps of a pipeline in one line."""
+    return " → ".join(f"{step.title} ({step.id})" for step in steps) or "no steps yet"
+
+
+pipeline_argument = click.argument("pipeline", metavar="PIPELINE")
+if_match_option = click.option("--if-match", metavar="HASH", help="Only if it has this version.")
+
+
+def with_pipeline_options(function: Function) -> Function:
+    """Add the options that define a pipeline."""
+    options = (
+        click.option("--slug", metavar="SLUG", help="The short name that never changes."),
+        click.option("--prompt", metavar="TEXT|@FILE", help="The task of the AI steps."),
+        click.option(
+            "--tool-policy", metavar="JSON|@FILE", help="The tool policy of the AI steps."
+        ),
+        click.option(
+            "--step",
+            "steps",
+            multiple=True,
+            metavar="TYPE[:LABEL][=JSON]",
+            help="A step, in order; repeat.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _parse_pipeline(
+    slug: str | None, prompt: str | None, tool_policy: str | None
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if slug is not None:
+        fields["slug"] = slug
+    if prompt is not None:
+        fields["system_prompt"] = read_text(prompt)
+    if tool_policy is not None:
+        fields["tool_policy"] = read_object("--tool-policy", tool_policy)
+    return fields
+
+
+@command("list", "looseleaf pipelines list", "looseleaf pipelines list --agent ada --format json")
+@with_shared_options("agent", "format")
+def list_pipelines(options: SharedOptions) -> None:
+    """List the pipelines, by name."""
+    from looseleaf.operations import pipelines as operations
+
+    pipelines = operations.list_pipelines(options.open(), agent=options.agent)
+    if options.json:
+        print_document({"pipelines": to_json_value(pipelines)})
+    elif pipelines:
+        rows = [
+            (
+                pipeline.id,
+                pipeline.slug,
+                pipeline.agent or "-",
+                ", ".join(step.type for step in pipeline.steps) or "-",
+                ", ".join(pipeline.memory_files) or "-",
+                pipeline.flows,
+            )
+            for pipeline in pipelines
+        ]
+        headers = ("ID", "SLUG", "AGENT", "STEPS", "MEMORY FILES", "FLOWS")
+        print_table(headers, rows, shrink="STEPS")
+    else:
+        say("There are no pipelines yet. Create one: looseleaf pipelines create NAME")
+
+
+@command("show", "looseleaf pipelines show daily-music-news")
+@pipeline_argument
+@with_shared_options("format")
+def show_pipeline(options: SharedOptions, pipeline: str) -> None:
+    """Show one pipeline: its steps, its memory files and its version.
+
+    PIPELINE is an id, a slug, or agent/slug.
+    """
+    from looseleaf.operations import pipelines as operations
+
+    document = operations.show_pipeline(options.open(), pipeline)
+    if options.json:
+        print_document(to_json_value(document))
+        return
+    say(f"{document.name} (pipeline {document.id}, {document.slug}), agent {document.agent}")
+    say(f"Steps: {format_steps(document.steps)}")
+    for step in document.steps:
+        settings = json.dumps(to_json_value(step.settings), ensure_ascii=False)
+        say(f"  {step.id} ({step.type}): {settings}")
+    say(f"Memory files: {', '.join(document.memory_files) or 'none besides the core files'}")
+    if document.tool_policy:
+        say(f"Tool policy: {json.dumps(to_json_value(document.tool_policy), ensure_ascii=False)}")
+    say(f"Flows: {document.flows}")
+    say(f"Updated {document.updated}, version {document.hash}")
+    if document.system_prompt:
+        say("Task:")
+        for line in document.system_prompt.splitlines():
+            say(f"  {line}")
+
+
+@command(
+    "create",
+    'looseleaf pipelines create "Daily Music News" --memory-file content-strategy.md',
+    """looseleaf pipelines create News --step 'input={"text": "…"}' --step ai:Write""",
+)
+@click.argument("name")
+@with_pipeline_options
+@click.option(
+    "--memory-file", "memory_files", multiple=True, metavar="PAGE", help="A page to add; repeat."
+)
+@with_shared_options("agent", "format")
+def create_pipeline(
+    options: SharedOptions,
+    name: str,
+    *,
+    slug: str | None,
+    prompt: str | None,
+    tool_policy: str | None,
+    steps: tuple[str, ...],
+    memory_files: tuple[str, ...],
+) -> None:
+    """Create a pipeline of an agent.
+
+    A step has a type and, optionally, a label and settings: input:Feed={"url": "…"}.
+    """
+    from looseleaf.operations import pipelines as operations
+
+    document = operations.create_pipeline(
+        options.open(),
+        name,
+        agent=options.agent,
+        memory_files=memory_files,
+        steps=read_steps(steps),
+        **_parse_pipeline(slug, prompt, tool_policy),
+    )
+    _print_pipeline(options, document, "Created")
+
+
+@command(
+    "update",
+    'looseleaf pipelines update daily-music-news --prompt "Write the news."',
+    "looseleaf pipelines update 3 --step input --step ai",
+)
+@pipeline_argument
+@click.option("--name", metavar="NAME", help="The new name; the slug stays.")
+@with_pipeline_options
+@click.option("--steps", "row", metavar="JSON|@FILE", help='All steps as {"steps": […]}, with ids.')
+@if_match_option
+@with_shared_options("format")
+def update_pipeline(  # noqa: PLR0913 - one for each option
+    options: SharedOptions,
+    pipeline: str,
+    *,
+    name: str | None,
+    slug: str | None,
+    prompt: str | None,
+    tool_policy: str | None,
+    steps: tuple[str, ...],
+    row: str | None,
+    if_match: str | None,
+) -> None:
+    """Change a pipeline; fields without an option stay.
+
+    --step replaces all steps by new ones. --steps takes the steps as `show --format json` prints
+    them, so that a step keeps its id.
+    """
+    from looseleaf.operations import pipelines as operations
+
+    fields = _parse_pipeline(slug, prompt, tool_policy)
+    if name is not None:
+        fields["name"] = name
+    if row is not None and steps:
+        raise click.UsageError("--step and --steps exclude each other. Leave one out.")
+    if row is not None:
+        step_rows = read_object("--steps", row).get("steps", [])
+        fields["steps"] = documents.read_steps(step_rows)
+    elif steps:
+        fields["steps"] = read_steps(steps)
+    if not fields:
+        raise click.UsageError("Nothing to change. Name a field, such as --prompt.")
+    document = operations.update_pipeline(options.open(), pipeline, if_match=if_match, **fields)
+    _print_pipeline(options, document, "Changed")
+
+
+@command("delete", "looseleaf pipelines delete daily-music-news --yes")
+@pipeline_argument
+@if_match_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@with_shared_options("format")
+def delete_pipeline(
+    options: SharedOptions, pipeline: str, *, if_match: str | None, yes: bool
+) -> None:
+    """Delete a pipeline with its flows and files, for good.
+
+    Records of its jobs stay.
+    """
+    from looseleaf.operations import pipelines as operations
+
+    context = options.open()
+    document = operations.show_pipeline(context, pipeline)
+    question = f"Delete {document.slug} with {format_count(document.flows, 'flow')}?"
+    confirm(question, yes=yes)
+    removal = operations.delete_pipeline(context, document.id, if_match=if_match)
+    if options.json:
+        print_document(to_json_value(removal))
+    else:
+        flows = ", ".join(removal.flows) or "no flows"
+        files = format_count(removal.context_files + removal.flow_files, "file")
+        parts = f"with {flows} and {files}"
+        say(f"Deleted pipeline {removal.slug} (id {removal.id}) {parts}. Jobs stay.")
+
+
+@command("copy", 'looseleaf pipelines copy daily-music-news --name "Weekly Music News"')
+@pipeline_argument
+@click.option(
+    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+)
+@click.option(
+    "--to-agent", metavar="ID|SLUG", help="The agent of the copy.", shell_complete=complete_agents
+)
+@with_shared_options("format")
+def copy_pipeline(
+    options: SharedOptions, pipeline: str, *, name: str, to_agent: str | None
+) -> None:
+    """Copy a pipeline without its flows."""
+    from looseleaf.operations import pipelines as operations
+
+    document = operations.copy_pipeline(options.open(), pipeline, name=name, agent=to_agent)
+    _print_pipeline(options, document, "Created")
+
+
+@command("export", "looseleaf pipelines export daily-music-news > news.json")
+@pipeline_argument
+@click.option("--without-flows", is_flag=True, help="Only the pipeline itself.")
+@with_shared_options()
+def export_pipeline(options: SharedOptions, pipeline: str, *, without_flows: bool) -> None:
+    """Print a pipeline with its flows as one JSON file."""
+    from looseleaf.operations.pipeline_transfer import export_pipeline
+
+    file = export_pipeline(options.open(), pipeline, without_flows=without_flows)
+    print_document(to_json_value(file))
+
+
+@command("import", "looseleaf pipelines import news.json --agent ada")
+@click.argument("file", type=click.Path())
+@click.option("--name", default="", metavar="NAME", help="A name instead of that in the file.")
+@with_shared_options("agent", "format")
+def import_pipeline(options: SharedOptions, file: str, *, name: str) -> None:
+    """Create a pipeline and its flows from an exported file; - is standard input.
+
+    Schedules arrive paused.
+    """
+    from looseleaf.operations.pipeline_transfer import import_pipeline
+
+    if file == "-":
+        take_stdin("the file")
+        text = sys.stdin.buffer.read().decode(errors="replace")
+    else:
+        text = read_text(f"@{file}")
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"{file} is not JSON: {error}.") from None
+    if not isinstance(content, dict):
+        raise Invalid(f"{file} is not an exported pipeline: it is no JSON object.")
+    document = import_pipeline(options.open(), content, agent=options.agent, name=name)
+    _print_pipeline(options, document, "Imported")
+
+
+@command(
+    "memory-files",
+    "looseleaf pipelines memory-files album-reviews",
+    "looseleaf pipelines memory-files album-reviews --add content-briefing.md",
+)
+@pipeline_argument
+@click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
+@click.option("--remove", multiple=True, metavar="PAGE", help="Deselect a page; repeat.")
+@with_shared_options("format")
+def pipeline_memory_files(
+    options: SharedOptions, pipeline: str, *, add: tuple[str, ...], remove: tuple[str, ...]
+) -> None:
+    """List or change the pages that a pipeline selects besides the core files."""
+    from looseleaf.operations.workflow_memory import (
+        list_pipeline_memory_files,
+        set_pipeline_memory_files,
+    )
+
+    context = options.open()
+    before = list_pipeline_memory_files(context, pipeline)
+    files = before
+    if add or remove:
+        files = set_pipeline_memory_files(context, pipeline, add=add, remove=remove)
+    _print_memory_files(options, before, files, is_change=bool(add or remove))
+
+
+def _print_memory_files(
+    options: SharedOptions, before: list[str], files: list[str], *, is_change: bool
+) -> None:
+    """Print the pages that a pipeline or flow selects."""
+    if options.json:
+        print_document({"memory_files": files})
+        return
+    if is_change and files == before:
+        say("Nothing changed: the pages are as they were.")
+    for name in files:
+        say(name)
+    if not files:
+        say("No pages besides the core files.")
+
+
+def _print_pipeline(options: SharedOptions, document: PipelineDocument, verb: str) -> None:
+    if options.json:
+        print_document(to_json_value(document))
+    else:
+        say(f"{verb} pipeline {document.slug} (id {document.id}) of agent {document.agent}.")
+        say(f"Steps: {format_steps(document.steps)}")
+
+
+flow_argument = click.argument("flow", metavar="FLOW")
+
+
+def with_flow_options(function: Function) -> Function:
+    """Add the options that define a flow."""
+    options = (
+        click.option("--slug", metavar="SLUG", help="The short name that never changes."),
+        click.option("--schedule", metavar="WHEN", help=f"{INTERVALS}."),
+        click.option("--at", metavar="TIME", help="Once, at this UTC time."),
+        click.option("--paused/--running", default=None, help="Whether the schedule is paused."),
+        click.option(
+            "--set", "settings", multiple=True, metavar="STEP=JSON", help="Settings of a step."
+        ),
+        click.option(
+            "--prompt",
+            "prompts",
+            multiple=True,
+            metavar="TEXT",
+            help="A prompt of the queue; repeat.",
+        ),
+        click.option("--queue-mode", type=click.Choice(QUEUE_MODES), help="How the queue is used."),
+        click.option("--run-artifacts", metavar="JSON|@FILE", help="Egress policy of artifacts."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _parse_flow(options: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of a flow that the options name."""
+    fields: dict[str, Any] = {
+        name: options[name] for name in ("slug", "queue_mode") if options[name] is not None
+    }
+    schedule, at, is_paused = options["schedule"], options["at"], options["paused"]
+    if schedule is not None or at is not None:
+        fields["schedule"] = read_schedule(schedule or "", at or "", is_paused=bool(is_paused))
+    if options["settings"]:
+        fields["step_settings"] = read_settings(options["settings"])
+    if options["prompts"]:
+        fields["prompt_queue"] = options["prompts"]
+    if options["run_artifacts"] is not None:
+        fields["run_artifacts"] = read_object("--run-artifacts", options["run_artifacts"])
+    return fields
+
+
+@command("list", "looseleaf flows list", "looseleaf flows list --pipeline daily-music-news")
+@click.option("--pipeline", metavar="PIPELINE", help="Only of this pipeline.")
+@with_shared_options("agent", "format")
+def list_flows(options: SharedOptions, pipeline: str | None) -> None:
+    """List the flows, by name."""
+    from looseleaf.operations import flows as operations
+
+    flows = operations.list_flows(options.open(), pipeline=pipeline, agent=options.agent)
+    if options.json:
+        print_document({"flows": to_json_value(flows)})
+    elif flows:
+        rows = [
+            (
+                flow.id,
+                flow.slug,
+                flow.pipeline,
+                flow.agent or "-",
+                format_schedule(flow.schedule),
+                ", ".join(flow.memory_files) or "-",
+                len(flow.prompt_queue),
+            )
+            for flow in flows
+        ]
+        headers = ("ID", "SLUG", "PIPELINE", "AGENT", "SCHEDULE", "MEMORY FILES", "QUEUE")
+        print_table(headers, rows, shrink="MEMORY FILES")
+    else:
+        say("There are no flows yet. Create one: looseleaf flows create PIPELINE NAME")
+
+
+@command("show", "looseleaf flows show morning", "looseleaf flows show daily-music-news/morning")
+@flow_argument
+@with_shared_options("format")
+def show_flow(options: SharedOptions, flow: str) -> None:
+    """Show one flow: its schedule, its memory files, its queue and its version.
+
+    FLOW is an id, a slug, or pipeline/slug.
+    """
+    from looseleaf.operations import flows as operations
+
+    document = operations.show_flow(options.open(), flow)
+    if options.json:
+        print_document(to_json_value(document))
+        return
+    say(f"{document.name} (flow {document.id}, {document.slug}) of pipeline {document.pipeline}")
+    say(f"Agent: {document.agent}")
+    say(f"Schedule: {format_schedule(document.schedule)}")
+    say(f"Memory files: {', '.join(document.memory_files) or 'none besides the pipeline'}")
+    for step, settings in document.step_settings.items():
+        say(f"Step {step}: {json.dumps(to_json_value(settings), ensure_ascii=False)}")
+    if document.run_artifacts:
+        say(f"Artifacts: {json.dumps(to_json_value(document.run_artifacts), ensure_ascii=False)}")
+    say(f"Queue ({document.queue_mode}): {len(document.prompt_queue)}")
+    for number, prompt in enumerate(document.prompt_queue, 1):
+        say(f"  {number}. {prompt}")
+    say(f"Updated {document.updated}, version {document.hash}")
+
+
+@command(
+    "create",
+    'looseleaf flows create daily-music-news "Morning edition" --schedule daily',
+    """looseleaf flows create album-reviews Weekly --schedule "0 6 * * 1" """
+    """--set 'input={"text": "…"}'""",
+)
+@click.argument("pipeline", metavar="PIPELINE")
+@click.argument("name")
+@with_flow_options
+@click.option(
+    "--memory-file", "memory_files", multiple=True, metavar="PAGE", help="A page to add; repeat."
+)
+@with_shared_options("format")
+def create_flow(options: SharedOptions, pipeline: str, name: str, **fields: Any) -> None:  # noqa: ANN401 - one for each option
+    """Create a flow of a pipeline."""
+    from looseleaf.operations import flows as operations
+
+    memory_files = fields.pop("memory_files")
+    document = operations.create_flow(
+        options.open(), pipeline, name, memory_files=memory_files, **_parse_flow(fields)
+    )
+    _print_flow(options, document, "Created")
+
+
+@command(
+    "update",
+    "looseleaf flows update morning --schedule hourly",
+    "looseleaf flows update morning --paused",
+)
+@flow_argument
+@click.option("--name", metavar="NAME", help="The new name; the slug stays.")
+@with_flow_options
+@if_match_option
+@with_shared_options("format")
+def update_flow(
+    options: SharedOptions,
+    flow: str,
+    *,
+    name: str | None,
+    if_match: str | None,
+    **fields: Any,  # noqa: ANN401 - one for each option
+) -> None:
+    """Change a flow; fields without an option stay.
+
+    --set replaces all settings of steps in this flow, and --prompt the whole queue.
+    """
+    from looseleaf.operations import flows as operations
+
+    context = options.open()
+    changes = _parse_flow(fields)
+    if name is not None:
+        changes["name"] = name
+    if fields["paused"] is not None and "schedule" not in changes:
+        schedule = operations.show_flow(context, flow).schedule
+        changes["schedule"] = replace(schedule, enabled=not fields["paused"])
+    if not changes:
+        raise click.UsageError("Nothing to change. Name a field, such as --schedule.")
+    document = operations.update_flow(context, flow, if_match=if_match, **changes)
+    _print_flow(options, document, "Changed")
+
+
+@command("queue", 'looseleaf flows queue morning "Write about the festival."')
+@flow_argument
+@click.argument("prompt")
+@with_shared_options("format")
+def queue_prompt(options: SharedOptions, flow: str, prompt: str) -> None:
+    """Add a prompt to the end of the queue of a flow."""
+    from looseleaf.operations import flows as operations
+
+    document = operations.queue_prompt(options.open(), flow, prompt)
+    if options.json:
+        print_document(to_json_value(document))
+    else:
+        say(f"Queued prompt {len(document.prompt_queue)} of flow {document.slug}.")
+
+
+@command("delete", "looseleaf flows delete morning --yes")
+@flow_argument
+@if_match_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@with_shared_options("format")
+def delete_flow(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool) -> None:
+    """Delete a flow with its files, for good; records of its jobs stay."""
+    from looseleaf.operations import flows as operations
+
+    context = options.open()
+    document = operations.show_flow(context, flow)
+    confirm(f"Delete flow {document.slug} of pipeline {document.pipeline}?", yes=yes)
+    removal = operations.delete_flow(context, document.id, if_match=if_match)
+    if options.json:
+        print_document(to_json_value(removal))
+    else:
+        files = format_count(removal.files, "file")
+        say(f"Deleted flow {removal.slug} (id {removal.id}) with {files}. Jobs stay.")
+
+
+@command("copy", 'looseleaf flows copy morning --name "Evening edition"')
+@flow_argument
+@click.option(
+    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+)
+@with_shared_options("format")
+def copy_flow(options: SharedOptions, flow: str, *, name: str) -> None:
+    """Copy a flow inside its pipeline; the schedule of the copy is paused."""
+    from looseleaf.operations import flows as operations
+
+    _print_flow(options, operations.copy_flow(options.open(), flow, name=name), "Created")
+
+
+@command(
+    "memory-files",
+    "looseleaf flows memory-files morning",
+    "looseleaf flows memory-files morning --add contexts/festival.md",
+)
+@flow_argument
+@click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
+@click.option("--remove", multiple=True, metavar="PAGE", help="Deselect a page; repeat.")
+@with_shared_options("format")
+def flow_memory_files(
+    options: SharedOptions, flow: str, *, add: tuple[str, ...], remove: tuple[str, ...]
+) -> None:
+    """List or change the pages that a flow selects after those of its pipeline."""
+    from looseleaf.operations.workflow_memory import list_flow_memory_files, set_flow_memory_files
+
+    context = options.open()
+    before = list_flow_memory_files(context, flow)
+    after = before
+    if add or remove:
+        after = set_flow_memory_files(context, flow, add=add, remove=remove)
+    _print_memory_files(
+        options, list(before.memory_files), list(after.memory_files), is_change=bool(add or remove)
+    )
+
+
+def _print_flow(options: SharedOptions, document: FlowDocument, verb: str) -> None:
+    if options.json:
+        print_document(to_json_value(document))
+    else:
+        schedule = format_schedule(document.schedule)
+        place = f"of pipeline {document.pipeline}"
+        say(f"{verb} flow {document.slug} (id {document.id}) {place}: {schedule}.")
+
+
+_PART_BYTES = 1_048_576
+
+add_option = click.option(
+    "--add", multiple=True, type=click.Path(), metavar="PATH", help="Upload this file; repeat."
+)
+remove_option = click.option(
+    "--remove", multiple=True, metavar="NAME", help="Delete this file; repeat."
+)
+
+
+@command(
+    "files",
+    "looseleaf pipelines files album-reviews",
+    "looseleaf pipelines files album-reviews --add style-guide.pdf",
+)
+@click.argument("pipeline", metavar="PIPELINE")
+@add_option
+@remove_option
+@with_shared_options("format")
+def pipeline_files(
+    options: SharedOptions, pipeline: str, add: tuple[str, ...], remove: tuple[str, ...]
+) -> None:
+    """List, upload or delete the context files of a pipeline.
+
+    The prompts of its AI steps contain text files, and name other files.
+    """
+    _change_files(options, {"pipeline": pipeline}, add, remove)
+
+
+@command(
+    "files",
+    "looseleaf flows files morning",
+    "looseleaf flows files morning --add notes.txt --remove old.txt",
+)
+@click.argument("flow", metavar="FLOW")
+@add_option
+@remove_option
+@with_shared_options("format")
+def flow_files(
+    options: SharedOptions, flow: str, add: tuple[str, ...], remove: tuple[str, ...]
+) -> None:
+    """List, upload or delete the files that are input of a flow."""
+    _change_files(options, {"flow": flow}, add, remove)
+
+
+def _change_files(
+    options: SharedOptions, place: dict[str, str], add: tuple[str, ...], remove: tuple[str, ...]
+) -> None:
+    from looseleaf.operations import workflow_files as operations
+
+    context = options.open()
+    for path in add:
+        _upload(context, place, path, is_remote=bool(options.server))
+    for name in remove:
+        operations.delete_workflow_file(
+            context, name, flow=place.get("flow"), pipeline=place.get("pipeline")
+        )
+    files = operations.list_workflow_files(
+        context, flow=place.get("flow"), pipeline=place.get("pipeline")
+    )
+    if options.json:
+        print_document({"files": to_json_value(files)})
+    elif files:
+        rows = [(file.filename, file.size, file.modified) for file in files]
+        print_table(("NAME", "BYTES", "MODIFIED"), rows)
+    else:
+        say("No files yet. Upload one: --add PATH")
+
+
+def _upload(context: Context, place: dict[str, str], path: str, *, is_remote: bool) -> None:
+    from looseleaf.operations import workflow_files as operations
+
+    name, flow, pipeline = os.path.basename(path), place.get("flow"), place.get("pipeline")
+    if is_remote:
+        data = b64encode(b"".join(_read_parts(path))).decode()
+        operations.upload_workflow_file(context, name, data, flow=flow, pipeline=pipeline)
+        return
+    folder = operations.find_folder(context, "", flow, pipeline)
+    operations.receive_file(context, folder, name, _read_parts(path))
+
+
+def _read_parts(path: str) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            while part := file.read(_PART_BYTES):
+                yield part
+    except OSError as error:
+        raise Invalid(f"{path!r} cannot be read: {error.strerror}.") from error
+
+
+pipelines_group = Group(
+    "pipelines",
+    "Reusable workflows of an agent, and their memory.",
+    *(list_pipelines, show_pipeline, create_pipeline, update_pipeline, delete_pipeline),
+    *(copy_pipeline, export_pipeline, import_pipeline, pipeline_memory_files, pipeline_files),
+)
+flows_group = Group(
+    "flows",
+    "Configured and scheduled uses of a pipeline.",
+    *(list_flows, show_flow, create_flow, update_flow, queue_prompt, delete_flow, copy_flow),
+    *(flow_memory_files, flow_files),
+)

@@ -1,0 +1,69 @@
+"""The commands of the command line, by name: each with the module that has it, and its summary.
+
+A table of texts: listing the commands imports none of them, and running one imports that one.
+"""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidName, Refused
+from looseleaf.memory.named_registry import NamedRegistry
+from looseleaf.memory.registry import OWNER
+from looseleaf.values import value
+
+
+@value
+class RegisteredCommand:
+    """A command or a group of commands, as it is listed before its module is imported."""
+
+    name: str  # as it is typed: "jobs", or "memory lint" for a command of a group
+    target: str  # module:attribute, a command or group of click
+    summary: str
+    priority: int = 50
+    owner: str = OWNER
+
+
+class Commands(NamedRegistry):
+    """The commands of one workspace, by name."""
+
+    noun, hook = "command", "register_commands"
+
+    def register(
+        self, name: str, target: str, summary: str, *, priority: int = 50, owner: str = ""
+    ) -> RegisteredCommand:
+        """Add a command, or refuse one whose name is taken.
+
+        The help lists commands by priority, then in the order of their registration.
+        """
+        self._refuse_if_frozen(name)
+        if not is_command_name(name):
+            raise InvalidName(name, "a command has words of lower-case letters, digits and -")
+        if name in self._entries:
+            raise InvalidName(name, f"{self._entries[name].owner} has a command of that name")
+        module, _, attribute = target.partition(":")
+        if not module or not attribute.isidentifier():
+            raise InvalidName(target, "the target of a command is module:attribute")
+        entry = RegisteredCommand(name, target, summary, priority, owner or OWNER)
+        self._entries[name] = entry
+        return entry
+
+    def deregister(self, name: str) -> bool:
+        """Refuse: what a person types must not vanish or mean something else."""
+        raise Refused(f"The command {name} cannot be removed by a plugin.")
+
+    def find(self, name: str) -> RegisteredCommand | None:
+        """Find a command by the words that name it."""
+        entry: RegisteredCommand | None = self._entries.get(name)
+        return entry
+
+    def all(self) -> tuple[RegisteredCommand, ...]:
+        """List every command, by priority."""
+        return tuple(sorted(self._entries.values(), key=lambda entry: entry.priority))
+
+
+def is_command_name(name: str) -> bool:
+    """Return whether a text has the form of a command's name, such as "memory lint"."""
+    words = name.split(" ")
+    return name.isascii() and all(
+        word.replace("-", "").isalnum() and word == word.lower() and word[0] != "-"
+        for word in words
+    )
