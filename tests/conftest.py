@@ -21,6 +21,7 @@ from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
+from tests.agent_folders import AGENTS
 
 # Asserts in the suites that test files share explain themselves as those in test files do.
 pytest.register_assert_rewrite("tests.stores")
@@ -31,7 +32,6 @@ register_core_operations(OPERATIONS)
 call_features("register_operations", operations=OPERATIONS)
 
 FULL = os.environ.get("LOOSELEAF_FULL") == "1"
-AGENTS = {1: "ada", 2: "bob"}
 
 # A shell that runs the tests in the background may ignore interrupts, for its children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -22,6 +22,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import CAPABILITIES, Principal
 from looseleaf.mcp_server.http import HttpServer
 from tests.mcp_server.conftest import ERAS
+from tests.quick_server import QuickServer
 
 ADA, BOB = "looseleaf://agents/ada/MEMORY.md", "looseleaf://agents/bob/MEMORY.md"
 TOKENS = {
@@ -61,7 +62,7 @@ def serving(root: Path, **options: Any) -> Iterator[str]:  # noqa: ANN401 - as t
         timeout_graceful_shutdown=1,
         timeout_keep_alive=60,  # longer than a client's, so that no request meets a closing one
     )
-    server = uvicorn.Server(config)
+    server = QuickServer(config)
 
     async def run() -> None:
         async with app.running():

@@ -20,6 +20,8 @@ from typing import Any, ClassVar, TypeVar
 
 import uvicorn
 
+from tests.quick_server import QuickServer
+
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -245,7 +247,7 @@ def _build_server(script: Scripted, listening: socket.socket) -> uvicorn.Server:
         interface="asgi3",
         timeout_keep_alive=60,  # longer than a client's, so that no request meets a closing one
     )
-    return uvicorn.Server(config)
+    return QuickServer(config)
 
 
 Server = TypeVar("Server", bound=Scripted)

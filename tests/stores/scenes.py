@@ -21,7 +21,7 @@ from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import packing
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS
+from tests.agent_folders import AGENTS
 from tests.stores.conformance import ADA, MEMORY
 
 ACTED = Change("act", Provenance("ada", reason="the act of a scene"))

@@ -14,7 +14,7 @@ import pytest
 from looseleaf.errors import DiskFull
 from looseleaf.memory.store import Change
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS
+from tests.agent_folders import AGENTS
 from tests.stores.conformance import CHANGE, MEMORY, append_line
 from tests.stores.load import Load
 from tests.stores.mounts import mount_disk

@@ -20,7 +20,8 @@ from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
-from tests.web.described import OpenApiChecker
+from tests.quick_server import QuickServer
+from tests.web.described import OpenApiChecker, share_checker
 
 API = "/datamachine/v1"
 PAGE = f"{API}/files/agent"
@@ -54,7 +55,7 @@ class Site:
             # Longer than the client's, so that no request meets a connection that is being closed.
             timeout_keep_alive=60,
         )
-        self.server = uvicorn.Server(config)
+        self.server = QuickServer(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
         self.clients: list[httpx2.Client] = []
         self._checker: OpenApiChecker | None = None
@@ -70,7 +71,7 @@ class Site:
     def _check(self, answer: httpx2.Response) -> None:
         """Hold every answer to the OpenAPI document."""
         if self._checker is None:
-            self._checker = OpenApiChecker(self.workspace.context)
+            self._checker = share_checker(self.workspace.context)
         self._checker.check(answer)
 
     def start(self) -> None:

@@ -7,16 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from looseleaf.web.rest.abilities import operations_of
 from looseleaf.web.rest.openapi import build_document
 
 if TYPE_CHECKING:
     import httpx2
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
 
 Validator = jsonschema_rs.Draft202012Validator
 # The one address whose last part has slashes of its own; an uploaded file, /files/{file}, has none.
 ANY_PAGE = "/files/agent/{file}"
+
+
+_CHECKERS: dict[tuple[Operation, ...], OpenApiChecker] = {}
+
+
+def share_checker(context: Context) -> OpenApiChecker:
+    """Return the checker of all servers that have the same operations."""
+    operations = operations_of(context)
+    if operations not in _CHECKERS:
+        _CHECKERS[operations] = OpenApiChecker(context)
+    return _CHECKERS[operations]
 
 
 class OpenApiChecker:
@@ -56,10 +69,11 @@ class OpenApiChecker:
         return None
 
     def _build_validator(self, schema: dict[str, Any]) -> Validator:
-        if id(schema) not in self._validators:
-            schema = {**schema, "components": self._document["components"]}
-            self._validators[id(schema)] = Validator(schema)
-        return self._validators[id(schema)]
+        key = id(schema)  # of a part of the document, which lives as long as this object
+        if key not in self._validators:
+            whole = {**schema, "components": self._document["components"]}
+            self._validators[key] = Validator(whole)
+        return self._validators[key]
 
 
 def _rank_path(path: str) -> tuple[bool, int]:

@@ -11,7 +11,7 @@ import pytest
 from looseleaf.errors import Unsafe
 from looseleaf.memory.store import Missing
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS
+from tests.agent_folders import AGENTS
 from tests.stores.conformance import ADA, BOB, MEMORY, put, read
 
 

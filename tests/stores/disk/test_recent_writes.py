@@ -10,7 +10,7 @@ from looseleaf.stores.disk import recent_writes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS
+from tests.agent_folders import AGENTS
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put
 
 

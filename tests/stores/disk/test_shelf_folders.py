@@ -24,7 +24,7 @@ from looseleaf.memory.store import Missing
 from looseleaf.stores.disk import shelf_folders
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index.search_index import SearchIndex
-from tests.conftest import AGENTS
+from tests.agent_folders import AGENTS
 from tests.stores.conformance import ADA, BOB, MEMORY, SHARED, StoreConformance, put, read
 from tests.stores.disk.test_cache import wait_until_settled
 from tests.stores.mounts import mount_disk

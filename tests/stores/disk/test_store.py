@@ -18,7 +18,8 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS, Clock
+from tests.agent_folders import AGENTS
+from tests.conftest import Clock
 from tests.stores.conformance import (
     ADA,
     BOB,

@@ -21,7 +21,8 @@ from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.locked_page import LockedPage
 from looseleaf.stores.disk.store import DiskStore
-from tests.conftest import AGENTS, Clock
+from tests.agent_folders import AGENTS
+from tests.conftest import Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put
 from tests.stores.scenes import history_folder_of, open_store
 from tests.stores.tree import read_tree

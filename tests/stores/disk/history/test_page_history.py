@@ -23,7 +23,8 @@ from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.splice import apply_splice, splice
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.times import format_microseconds
-from tests.conftest import AGENTS, Clock
+from tests.agent_folders import AGENTS
+from tests.conftest import Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, advance_days, put, read
 from tests.stores.scenes import history_folder_of, open_store, page_file_of, save_in_place
 from tests.stores.state import state_of
