@@ -5,6 +5,7 @@ from __future__ import annotations
 from looseleaf.settings import Settings
 from looseleaf.upkeep.schedules import TaskSchedules
 from looseleaf.upkeep.system_tasks.task import SystemTasks
+from looseleaf.values import field_names
 from looseleaf.workflows.step import StepTypes
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ def step_types_of(parts: WorkspaceServices) -> StepTypes:
 def system_tasks_of(parts: WorkspaceServices) -> SystemTasks:
     """Return all system tasks."""
     return parts.registry_for(
-        "register_system_tasks", tasks=lambda: SystemTasks(Settings.__match_args__)
+        "register_system_tasks", tasks=lambda: SystemTasks(field_names(Settings))
     )
 
 
@@ -61,6 +62,6 @@ def task_schedules_of(parts: WorkspaceServices) -> TaskSchedules:
     def build() -> TaskSchedules:
         names = {task.type for task in system_tasks_of(parts).all()}
         names |= {operation.name for operation in parts.operations().all()}
-        return TaskSchedules(names, Settings.__match_args__)
+        return TaskSchedules(names, field_names(Settings))
 
     return parts.registry_for("register_schedules", schedules=build)
