@@ -235,6 +235,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ): "SQLAlchemy, and most workflows take no items",
     ("stores/disk/store.py", "looseleaf.stores.disk.*"): "a read changes nothing, and opens no log",
     ("stores/disk/history/page_history.py", "looseleaf.stores.disk.*"): "the same",
+    ("workflows/parts.py", "looseleaf.*"): "listing tools needs neither steps nor schedules",
     ("files/folders.py", "unicodedata"): "a library to load, and most names are plain",
     ("memory/scope.py", "unicodedata"): "the same",
     ("cli/output.py", "unicodedata"): "the same: most output is plain",

@@ -133,7 +133,7 @@ def test_what_is_installed_for_a_server_runs_its_schedules() -> None:
     ]
     extras = [extra for line in lines for extra in re.findall(r"'\.\[([\w,]+)\]'", line)]
     assert len(extras) > 4
-    assert {*extras} == {"server,workflows"}
+    assert {extra for extra in extras if "server" in extra} == {"server,workflows"}
     assert container_extras().startswith("server,workflows")
 
 

@@ -63,4 +63,5 @@ def test_deleted_agents_are_listed_and_restored(site: Site) -> None:
     restored = site.ask("POST", f"{NAMESPACE}/agents/deleted/bob/restore", token, json={})
     assert restored.json()["data"]["id"] == 2
     assert site.ask("GET", f"{NAMESPACE}/agents/bob", token).status_code == 200
+    site.wait_for_decisions()
     assert site.ask("GET", MEMORY, his).status_code == 401

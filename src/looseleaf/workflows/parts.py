@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from looseleaf.settings import Settings
-from looseleaf.upkeep.schedules import TaskSchedules
-from looseleaf.upkeep.system_tasks.task import SystemTasks
 from looseleaf.values import field_names
-from looseleaf.workflows.step import StepTypes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
     from looseleaf.catalog.parts import WorkspaceServices
-    from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
+    from looseleaf.stores.database.jobs.jobs import SqlJobs
+    from looseleaf.stores.database.jobs.schedules import SqlScheduleStates
     from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.upkeep.schedules import TaskSchedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.definitions import Definitions
+    from looseleaf.workflows.execution.job_event import JobEvent
+    from looseleaf.workflows.execution.worker import Worker
+    from looseleaf.workflows.schedules.firing import ScheduleFiring
+    from looseleaf.workflows.step import StepTypes
+
+    class WorkflowJobs(Protocol):
+        """The jobs and schedules of a workspace, and the worker of this process."""
+
+        @property
+        def store(self) -> SqlJobStore: ...
+        @property
+        def jobs(self) -> SqlJobs: ...
+        @property
+        def schedule_states(self) -> SqlScheduleStates: ...
+        @property
+        def schedule_firing(self) -> ScheduleFiring: ...
+        def start_worker(self, log: Callable[[JobEvent], None] | None = None) -> Worker: ...
+        def close(self) -> None: ...
+        def has_live_worker(self) -> bool: ...
+
 
 DEFINITIONS, JOBS, JOB_STORE = "definitions", "jobs", "job store"
 RESOURCES = "workflow resources"
@@ -26,9 +49,9 @@ def definitions_of(parts: WorkspaceServices) -> Definitions:
     return definitions
 
 
-def jobs_of(parts: WorkspaceServices) -> JobRuntime:
+def jobs_of(parts: WorkspaceServices) -> WorkflowJobs:
     """Return the jobs of a workspace: their list, schedules, and the worker of this process."""
-    jobs: JobRuntime = parts.part(JOBS)
+    jobs: WorkflowJobs = parts.part(JOBS)
     return jobs
 
 
@@ -46,11 +69,15 @@ def resources_of(parts: WorkspaceServices) -> WorkflowResources:
 
 def step_types_of(parts: WorkspaceServices) -> StepTypes:
     """Return the types of steps, with the types of packets that they hand on."""
+    from looseleaf.workflows.step import StepTypes
+
     return parts.registry_for("register_steps", steps=StepTypes)
 
 
 def system_tasks_of(parts: WorkspaceServices) -> SystemTasks:
     """Return all system tasks."""
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+
     return parts.registry_for(
         "register_system_tasks", tasks=lambda: SystemTasks(field_names(Settings))
     )
@@ -58,6 +85,7 @@ def system_tasks_of(parts: WorkspaceServices) -> SystemTasks:
 
 def task_schedules_of(parts: WorkspaceServices) -> TaskSchedules:
     """Return the schedules of system tasks and operations."""
+    from looseleaf.upkeep.schedules import TaskSchedules
 
     def build() -> TaskSchedules:
         names = {task.type for task in system_tasks_of(parts).all()}

@@ -18,6 +18,7 @@ from looseleaf.stores.database.chat.lease_holder import create_lease, is_gone
 HOLDER = """
 import sys
 from looseleaf import Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening
 from looseleaf.models.model import Message
 
