@@ -99,7 +99,7 @@ class Level(NamedTuple):
 
 
 USER = Level("looseleaf", VENV / "looseleaf-run-stamp", ())
-SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server", "workflows"))
+SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server",))
 DEVELOPER = Level("developers", STAMP)
 LEVELS = (USER, SERVER, DEVELOPER)  # each includes the packages of the levels before it
 

@@ -1,4 +1,4 @@
-"""Working: jobs without a model, beside the engine that records the same parts and does nothing."""
+"""Working: jobs without a model, beside the durable commits that a job cannot do without."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import compileall
 import os
 import resource
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -22,16 +23,16 @@ from benchmarks.starting import find_command
 from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Laps, Runner, Spread, build_process_call, race, summarize_laps
 from looseleaf import Workspace
-from looseleaf.stores.engine import dbos_engine
-from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.plan import plan_direct_job
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
 GROUP = "jobs"
-ENGINE = "the engine alone, three parts"
+COMMITS = "five durable commits of SQLite"
 SETTINGS = "daily_memory_enabled = true\njobs_at_once = 1\n"
-ADDED_SECONDS, GROWTH, IDLE_SHARE, ENGINE_BYTES, STARTS = 0.06, 1.2, 0.02, 40_000_000, 80.0
+ADDED_SECONDS, GROWTH, IDLE_SHARE, WORKER_BYTES, STARTS = 0.06, 1.2, 0.02, 40_000_000, 80.0
 _READY_SECONDS = 120.0
 STEPS = (
     Step("source", "input", "", {"source": "text", "text": "A new album by Ada."}),
@@ -46,52 +47,57 @@ def measure(bench: Bench) -> Iterator[Row]:
     Workspace.create(root, agent="alpha").close()
     (root / "looseleaf.toml").write_text(SETTINGS)
     workspace = Workspace.open(root)
-    yield from _measure_queue(bench, workspace)
-    yield from _measure_job(bench, workspace)
+    runner = JobRunner(workspace)
+    yield from _measure_queue(bench, workspace, runner)
+    yield from _measure_job(bench, runner)
+    runner.close()
     workspace.close()
     yield from _measure_idle(bench)
     yield from _measure_first_answer(bench)
 
 
 class JobRunner:
-    """Starts jobs, and bare runs of the engine, and waits for their end."""
+    """Starts jobs and waits for their end; commits as often to a database of its own."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.runtime = jobs_of(workspace)
-        self.runtime.start_worker()
         self.agent = workspace.agents.resolve("alpha").id
         self._end_event = threading.Event()
-        self._bare_count = 0
-        engine = dbos_engine._instance  # noqa: SLF001 - the one engine of this process
-        assert engine is not None
-        self._engine, self._run_job = engine, engine.run_job
-        engine.run_job = self._run
+        self._bare = sqlite3.connect(Path(workspace.root).parent / "bare.db", isolation_level=None)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+            self._bare.execute(f"PRAGMA {pragma}")
+        self._bare.execute("CREATE TABLE outcomes (text TEXT)")
 
-    def _run(self, run_id: str, job_id: int, position: int) -> None:
-        if job_id:
-            self._run_job(run_id, job_id, position)
-        else:
-            for step in STEPS:
-                self._engine.record(step.id, dict)
-        self._end_event.set()
+    def start_worker(self) -> None:
+        """Start the worker that runs the jobs."""
+        self.runtime.start_worker(self._note_event)
+
+    def _note_event(self, event: JobEvent) -> None:
+        if event.name in {"ended", "failed"}:
+            self._end_event.set()
+
+    def add_job(self) -> None:
+        """Queue a job."""
+        self.runtime.jobs.add(plan_direct_job("Benchmark", STEPS, agent_id=self.agent))
 
     def run_job(self) -> None:
         """Start a job and wait until it has ended."""
         self._end_event.clear()
-        self.runtime.jobs.add(plan_direct_job("Benchmark", STEPS, agent_id=self.agent))
+        self.add_job()
         assert self._end_event.wait(60)
 
     def run_bare(self) -> None:
-        """Let the engine record as many parts, each of which does nothing."""
-        self._end_event.clear()
-        self._bare_count += 1
-        self._engine.start(f"bare-{self._bare_count}", 0, 0)
-        assert self._end_event.wait(60)
+        """Commit what a job must: itself, the outcome of each step, and its end."""
+        for _ in range(len(STEPS) + 2):
+            self._bare.execute("INSERT INTO outcomes VALUES ('x')")
+
+    def close(self) -> None:
+        """Close the database of its own."""
+        self._bare.close()
 
 
-def _measure_job(bench: Bench, workspace: Workspace) -> Iterator[Row]:
-    """Compare a job with the bare engine, by the clock and by the work of this process."""
-    runner = JobRunner(workspace)
+def _measure_job(bench: Bench, runner: JobRunner) -> Iterator[Row]:
+    """Compare a job with its durable commits, by the clock and by the work of this process."""
     rounds, batch = bench.amount(10, 4), 10
     laps, bare_laps = race(
         Runner(runner.run_job), Runner(runner.run_bare), rounds=rounds, batch=batch
@@ -99,7 +105,7 @@ def _measure_job(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     title = "three steps without a model"
     failure_count = runner.runtime.jobs.list(JobFilter(statuses=("failed",)))[1]
     wrong = f"{failure_count} jobs failed" if failure_count else ""
-    yield build_row(GROUP, title, laps, ENGINE, bare_laps, wrong=wrong)
+    yield build_row(GROUP, title, laps, COMMITS, bare_laps, wrong=wrong)
     yield _build_limit_row(
         f"{title}: added", _compute_differences(laps, bare_laps), "60 ms", ADDED_SECONDS
     )
@@ -107,7 +113,7 @@ def _measure_job(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     for _ in range(rounds):
         for work, run in zip(works, (runner.run_job, runner.run_bare), strict=True):
             work.append([_measure_work(run, batch)])
-    yield build_row(GROUP, f"{title}, work", works[0], ENGINE, works[1])
+    yield build_row(GROUP, f"{title}, work", works[0], COMMITS, works[1])
     yield _build_limit_row(
         f"{title}, work: added", _compute_differences(*works), "60 ms", ADDED_SECONDS
     )
@@ -133,14 +139,12 @@ def _build_limit_row(title: str, seconds: Spread, limit: str, maximum: float) ->
     return Row(GROUP, title, seconds, limit, Spread(maximum, maximum), ratio, target=1.0)
 
 
-def _measure_queue(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+def _measure_queue(bench: Bench, workspace: Workspace, runner: JobRunner) -> Iterator[Row]:
     """Queue many jobs, and compare the work for each of the last fifth with the first fifth."""
-    runtime = jobs_of(workspace)
     count = bench.amount(1_000, 200)
-    agent = workspace.agents.resolve("alpha").id
     for _ in range(count):
-        runtime.jobs.add(plan_direct_job("Benchmark", STEPS, agent_id=agent))
-    runtime.start_worker()
+        runner.add_job()
+    runner.start_worker()
     marks, fifth = [], count // 5
     for part in range(1, 6):
         _wait(partial(_has_ended, workspace, part * fifth))
@@ -246,8 +250,8 @@ def _measure_idle(bench: Bench) -> Iterator[Row]:
             "memory that the worker adds to a server",
             Spread(added_bytes, added_bytes),
             "40 MB",
-            Spread(ENGINE_BYTES, ENGINE_BYTES),
-            added_bytes / ENGINE_BYTES,
+            Spread(WORKER_BYTES, WORKER_BYTES),
+            added_bytes / WORKER_BYTES,
             target=1.0,
             unit="bytes",
         )

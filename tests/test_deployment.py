@@ -125,7 +125,7 @@ def test_the_container_file_copies_what_is_there() -> None:
 
 
 def test_what_is_installed_for_a_server_runs_its_schedules() -> None:
-    """Upkeep, retention and backups run at night only where the extra for jobs is there."""
+    """Upkeep, retention and backups run at night in every server, whatever else is installed."""
     lines = [
         line
         for page in ("README.md", "docs/install.md")
@@ -133,8 +133,8 @@ def test_what_is_installed_for_a_server_runs_its_schedules() -> None:
     ]
     extras = [extra for line in lines for extra in re.findall(r"'\.\[([\w,]+)\]'", line)]
     assert len(extras) > 4
-    assert {extra for extra in extras if "server" in extra} == {"server,workflows"}
-    assert container_extras().startswith("server,workflows")
+    assert {extra for extra in extras if "server" in extra} == {"server"}
+    assert container_extras() == "server,postgres"
 
 
 def test_the_container_starts_a_server(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_the_container_s_steps_install_it(workshop: Path, tmp_path: Path) -> Non
     programs = build_environment(workshop, "container", f"{context}[{container_extras()}]")
     done = run(programs / "looseleaf", "init", tmp_path / "memory")
     assert done.returncode == 0, done.stderr
-    help_text = run(programs / "python", "-c", "import looseleaf.web.server, dbos, psycopg")
+    help_text = run(programs / "python", "-c", "import looseleaf.web.server, psycopg")
     assert help_text.returncode == 0, help_text.stderr
 
 

@@ -39,7 +39,6 @@ IMPORT_NAMES = {
 PACKAGES_OF_EXTRAS = {
     "server": {"web", "mcp_server"},
     "models": {"models"},
-    "workflows": {"stores"},
 }
 
 # Stands in for an environment with the base alone: what only an extra brings cannot be imported.
@@ -100,7 +99,9 @@ def test_the_base_brings_nothing_that_a_framework_pins() -> None:
 
 def test_the_extras_are_those_of_the_package() -> None:
     """The code knows every extra by its name, and `all` is all of them."""
-    assert {*extras.EXTRAS, "all"} == set(OPTIONAL)
+    # An install line of an earlier version still works, though jobs need no package by now.
+    assert OPTIONAL["workflows"] == []
+    assert {*extras.EXTRAS, "all", "workflows"} == set(OPTIONAL)
     (every,) = OPTIONAL["all"]
     assert every == f"looseleaf[{','.join(extras.EXTRAS)}]"
 
@@ -112,7 +113,7 @@ def run_base(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_base_alone_remembers(tmp_path: Path) -> None:
-    """Pages, prompts, agents, conversations and accounts need no extra."""
+    """Pages, prompts, agents, conversations, accounts, jobs and their worker need no extra."""
     for line in (
         "init . --agent ada",
         "memory append Facts fact",
@@ -125,6 +126,8 @@ def test_the_base_alone_remembers(tmp_path: Path) -> None:
         "chat --model echo --message hello",
         "mcp install --client cursor --project --yes",
         "tools export",
+        'jobs run --step input={"source":"text","text":"hello"}',
+        "work --drain",
         "doctor",
     ):
         done = run_base(*line.split(), cwd=tmp_path)
@@ -190,7 +193,7 @@ def test_the_line_fits_how_it_was_installed(
     if file:
         (tmp_path / file).touch()
         monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    both = "models,postgres,server,tokens,workflows" if file else "models"
+    both = "models,postgres,server,tokens" if file else "models"
     assert extras.format_install_line("models").startswith(line)
     assert extras.format_install_line("models").endswith(f"--editable '{ROOT}[{both}]'")
 

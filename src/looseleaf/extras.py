@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import Distribution
 
-MODELS, POSTGRES, SERVER, TOKENS, WORKFLOWS = EXTRAS = (
-    "models",
-    "postgres",
-    "server",
-    "tokens",
-    "workflows",
-)
+MODELS, POSTGRES, SERVER, TOKENS = EXTRAS = ("models", "postgres", "server", "tokens")
 NAME = "looseleaf"
 
 

@@ -11,8 +11,8 @@ import pytest
 from looseleaf.chat.parts import chats_of
 from looseleaf.job_runtime.job_memory import JobMemory, list_packets
 from looseleaf.values import replace
-from looseleaf.workflows.engine import Jobs, JobState
 from looseleaf.workflows.job import StepRecord
+from looseleaf.workflows.job_list import Jobs, JobState
 from looseleaf.workflows.parts import resources_of
 from looseleaf.workflows.step import StepOutcome
 from tests.workflows.steps.conftest import Bench, Opener, bench, item, open_bench

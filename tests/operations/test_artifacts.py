@@ -1,4 +1,4 @@
-"""Artifacts of a job that really ran: by worker and engine, with the echo model."""
+"""Artifacts of a job that really ran: by a worker, with the echo model."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_an_operator_opens_a_gate_once(workspace: Workspace) -> None:
     assert open_gate(workspace.context, job.id, body={"approved": True}).status == "pending"
     state = jobs_of(workspace).jobs.state(job.id)
     assert state.signals == {"gate": {"approved": True}}
-    with pytest.raises(Refused):
+    with pytest.raises((Refused, InvalidArgument)):  # by whether a worker has seen the first call
         open_gate(workspace.context, job.id)
 
 

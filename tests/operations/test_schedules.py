@@ -12,7 +12,7 @@ from looseleaf.errors.workflows import ScheduleMissing
 from looseleaf.operations import agents, flows, pipelines, schedules, settings
 from looseleaf.times import format_time
 from looseleaf.workflows.documents import ScheduleFields
-from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import jobs_of
 from tests.conftest import Clock
 

@@ -22,9 +22,9 @@ from looseleaf.operations.retention import show_retention
 from looseleaf.times import DAY_SECONDS, format_date
 from looseleaf.upkeep.retention.tasks import RUN
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.schedules.timing import compute_stagger

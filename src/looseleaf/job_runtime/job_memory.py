@@ -12,8 +12,8 @@ from looseleaf.workflows.parts import resources_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
-    from looseleaf.workflows.engine import Jobs, JobState
     from looseleaf.workflows.job import Job
+    from looseleaf.workflows.job_list import Jobs, JobState
 
 
 class JobMemory:

@@ -1,10 +1,9 @@
-"""How the jobs of a workspace run: schedules, and the worker with its engine."""
+"""How the jobs of a workspace run: schedules, and the worker."""
 
 from __future__ import annotations
 
 from _thread import allocate_lock
 
-from looseleaf.extras import WORKFLOWS, require_extra
 from looseleaf.files.folders import GROUP, PRIVATE
 from looseleaf.workflows.parts import job_store_of, step_types_of
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
     from looseleaf.stores.database.jobs.jobs import SqlJobs
     from looseleaf.stores.database.jobs.schedules import SqlScheduleStates
+    from looseleaf.stores.database.jobs.work_listener import WorkListener
     from looseleaf.stores.database.open_database import OpenDatabase
     from looseleaf.workflows.execution.job_event import JobEvent
     from looseleaf.workflows.execution.worker import Worker, WorkerOptions
@@ -32,6 +32,7 @@ class JobRuntime:
         self._context, self._root, self._database = context, root, database
         self._firing: ScheduleFiring | None = None
         self._worker: Worker | None = None
+        self._listener: WorkListener | None = None
         self._opening = allocate_lock()
 
     @property
@@ -76,7 +77,7 @@ class JobRuntime:
             if self._worker is None:
                 worker = self._open_worker(log)
                 worker.start()
-                self.store.jobs.on_work(worker.wake)
+                self._listener = self.store.listen(worker.wake)
                 self._worker = worker
             return self._worker
 
@@ -84,11 +85,14 @@ class JobRuntime:
         """Stop the worker of this process, if there is one."""
         with self._opening:
             worker, self._worker = self._worker, None
+            listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
         if worker is not None:
             worker.stop()
 
     def has_live_worker(self) -> bool:
-        """Say whether a worker of any process runs on this machine."""
+        """Return whether a worker of any process runs on this machine."""
         from looseleaf.files.lock_files import LockFiles
 
         locks = LockFiles(self._root, WORKER_LOCKS)
@@ -101,22 +105,10 @@ class JobRuntime:
         from looseleaf.workflows.execution.job_run import JobParts
         from looseleaf.workflows.execution.worker import Worker, create_worker_id
 
-        with require_extra(WORKFLOWS, "A worker for jobs"):
-            from looseleaf.stores.engine.dbos_engine import DbosEngine
-
         context, store, settings = self._context, self.store, self._context.settings
         modes = GROUP if settings.group_writable else PRIVATE
-        worker_id = create_worker_id()
-        engine = DbosEngine(
-            settings.database_url,
-            self._root,
-            executor_id=worker_id,
-            report=context.parts.report,
-            file_mode=modes[0],
-        )
         parts = JobParts(
             queue=store.queue,
-            engine=engine,
             step_types=step_types_of(context.parts),
             open_parts=lambda job: JobStepServices(context, job, store.intents),
             observer=JobMemory(context, store.jobs),
@@ -126,7 +118,9 @@ class JobRuntime:
         locks = LockFiles(self._root, WORKER_LOCKS, modes=modes)
         firing = self.schedule_firing
         options = _read_options(settings)
-        return Worker(worker_id, parts, store.workers, locks, firing, options=options, log=log)
+        return Worker(
+            create_worker_id(), parts, store.workers, locks, firing, options=options, log=log
+        )
 
 
 def _read_options(settings: Settings) -> WorkerOptions:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
     from looseleaf.workflows.artifacts.job_artifacts import JobArtifacts
-    from looseleaf.workflows.engine import JobState
+    from looseleaf.workflows.job_list import JobState
 
 SCHEMA_VERSION = 1
 

@@ -27,9 +27,9 @@ from looseleaf.times import parse_time
 from looseleaf.values import replace, value
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.definition_checks import check_steps, number_steps
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import Plan, plan_direct_job, plan_flow_job
 from looseleaf.workflows.job import STATUSES
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.parts import definitions_of, jobs_of, step_types_of
 from looseleaf.workflows.pipeline import Step

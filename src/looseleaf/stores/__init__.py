@@ -1,1 +1,1 @@
-"""Stores: pages on disk with their history, the search index, the database, the engine of jobs."""
+"""Stores: pages on disk with their history, the search index, the database."""

@@ -1,7 +1,7 @@
 """Everything of a workspace that a backup holds, in the order that keeps it consistent.
 
-1. The note of the audit's end, then the databases: the note must not be newer than the audit.
-2. The databases before the pages: every change that a row records is then in a page or its history,
+1. The note of the audit's end, then the database: the note must not be newer than the audit.
+2. The database before the pages: every change that a row records is then in a page or its history,
    and a job that continues from the copy finds in the history what it has done.
 3. The list of agents, as of one moment; then each shelf, page by page, each with its history.
 4. Everything else, file by file.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HOME = ".looseleaf"
 SETTINGS = "looseleaf.toml"
-_DATABASES = ("engine.db", "looseleaf.db")  # the engine's first: it may repeat what ours records
+_DATABASE = "looseleaf.db"
 _SQLITE_ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal")
 # Built again where they are missing, or needed only by processes that run now.
 _NOT_COPIED = ("agents", "index", "staging", "workers")
@@ -57,7 +57,7 @@ class WorkspaceFiles:
         self._root = -1
 
     def groups(self, scratch: str) -> Iterator[FileGroup]:
-        """Give every group; databases are copied to the folder `scratch` first."""
+        """Return every group; the database is copied to the folder `scratch` first."""
         with OsErrorContext("The workspace"):
             self._root = self._root_folder.open()
             try:
@@ -67,7 +67,7 @@ class WorkspaceFiles:
                     if self._database_url:
                         yield from self._dump_tables(scratch)
                     elif self._has_sqlite:
-                        yield from self._copy_databases(home, scratch)
+                        yield from self._copy_database(home, scratch)
                     yield from self._group_shelves()
                     yield from self._group_home_files(home)
                 finally:
@@ -85,18 +85,17 @@ class WorkspaceFiles:
         yield self._build_copies().group_of(self._root, SETTINGS, SETTINGS.encode())
         yield self._build_copies().group_of(home, AUDIT_END, f"{HOME}/{AUDIT_END}".encode())
 
-    def _copy_databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
+    def _copy_database(self, home: int, scratch: str) -> Iterator[FileGroup]:
+        if _DATABASE not in os.listdir(home):
+            return
         folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            names = os.listdir(home)
-            for name in _DATABASES:
-                if name not in names:
-                    continue
-                file = os.path.join(self._root_folder.path, HOME, name)
-                fault = copy_database(file, folder, name, os.path.join(scratch, name))
-                if fault:
-                    self.left_out.append(f"{HOME}/{name}: it is copied, and damaged: {fault}")
-                yield self._build_copies().group_of(folder, name, f"{HOME}/{name}".encode())
+            path = f"{HOME}/{_DATABASE}"
+            file = os.path.join(self._root_folder.path, path)
+            fault = copy_database(file, folder, _DATABASE, os.path.join(scratch, _DATABASE))
+            if fault:
+                self.left_out.append(f"{path}: it is copied, and damaged: {fault}")
+            yield self._build_copies().group_of(folder, _DATABASE, path.encode())
         finally:
             os.close(folder)
 

@@ -1,7 +1,6 @@
 """Where the database of a restored workspace goes: an SQLite file in it, or PostgreSQL.
 
-The tables of a backup are filled into either. The engine's own database is taken over only from
-SQLite to SQLite: otherwise the tables of jobs say where each job is to be continued.
+The tables of a backup are filled into either.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 SQLITE = "sqlite"
 TABLES = "database"  # the folder of an archive that has the tables
 _HOME = ".looseleaf"
-_DATABASES = ("looseleaf.db", "engine.db")
+_DATABASES = ("looseleaf.db", "engine.db")  # earlier versions made the second one
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
@@ -52,11 +51,8 @@ class RestoreTarget:
             raise InvalidArgument("database", reason)
         if self._choice not in ("", SQLITE) and kind != "none":
             from looseleaf.stores.database.copies.restored_database import PostgresRestore
-            from looseleaf.stores.engine.engine_database import SCHEMA
 
-            self._postgres = PostgresRestore(
-                self._choice, target=self._folder, engine_schema=SCHEMA
-            )
+            self._postgres = PostgresRestore(self._choice, target=self._folder)
             self._postgres.require_empty()
 
     def fill(self, staging: int, path: str, *, file_mode: int) -> None:

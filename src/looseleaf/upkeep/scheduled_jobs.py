@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
     from looseleaf.upkeep.schedules import TaskSchedule
-    from looseleaf.workflows.engine import Jobs
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.job import Job
+    from looseleaf.workflows.job_list import Jobs
 
 
 class ScheduledJobs:

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-import looseleaf.stores.engine.object_mapper  # noqa: F401 - loaded before requests and the worker use it
 from looseleaf.errors import LooseleafError
 from looseleaf.web import job_log
 from looseleaf.workflows.parts import jobs_of

@@ -1,1 +1,1 @@
-"""Workflow memory: pipelines, flows, steps, jobs and schedules, and the contract of the engine."""
+"""Workflow memory: pipelines, flows, steps, jobs and schedules."""

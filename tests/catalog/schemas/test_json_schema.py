@@ -286,7 +286,7 @@ def run_until_waiting(workspace: Workspace, job_id: int) -> None:
             assert time.monotonic() < deadline, runtime.jobs.find(job_id).status_text
             time.sleep(0.02)
     finally:
-        runtime.close()  # a process has one engine
+        runtime.close()
 
 
 def prepare_folders(root: Path) -> dict[str, Any]:

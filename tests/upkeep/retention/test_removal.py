@@ -21,9 +21,9 @@ from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention import removal
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord, create_run_id
 from looseleaf.values import replace
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import jobs_of, resources_of
 from looseleaf.workflows.pipeline import Step
 from tests.conftest import Clock

@@ -12,8 +12,8 @@ from looseleaf.values import as_dict
 from looseleaf.workflows.artifacts.artifact import ArtifactFile
 from looseleaf.workflows.artifacts.job_artifacts import build_artifacts, verify_content
 from looseleaf.workflows.artifacts.reference import parse_reference
-from looseleaf.workflows.engine import JobState
 from looseleaf.workflows.job import Job, MemoryWrite, StepRecord
+from looseleaf.workflows.job_list import JobState
 from looseleaf.workflows.packet import Packet
 from looseleaf.workflows.step import StepOutcome
 

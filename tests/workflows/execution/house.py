@@ -1,4 +1,4 @@
-"""A workspace with steps of the tests' own, and workers on the real engine.
+"""A workspace with steps of the tests' own, and workers on a real database.
 
 As a program, it runs a worker until it is told to stop: `python -m tests.workflows.execution.house
 ROOT [DATABASE_URL]`. Tests kill such a program at every point that a step names.
@@ -24,15 +24,14 @@ from looseleaf.memory.sections import append_lines
 from looseleaf.memory.store import Change
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
-from looseleaf.stores.engine.dbos_engine import DbosEngine
 from looseleaf.workflows.effects import edit_once
-from looseleaf.workflows.engine import JobState
 from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.job_run import JobParts
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.execution.queue import Limits
 from looseleaf.workflows.execution.worker import Worker, WorkerOptions, create_worker_id
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.job_list import JobState
 from looseleaf.workflows.packet import create_packet, register_core_packets
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.schedules.firing import ScheduleFiring
@@ -172,16 +171,8 @@ class House:
         self, options: WorkerOptions = QUICK, log: Callable[[JobEvent], None] | None = None
     ) -> Worker:
         """Give a worker that is not started."""
-        worker_id = create_worker_id()
-        engine = DbosEngine(
-            self.database_url,
-            str(self.root),
-            executor_id=worker_id,
-            report=self.report,
-        )
         parts = JobParts(
             queue=self.store.queue,
-            engine=engine,
             step_types=step_types(),
             open_parts=lambda _job: cast(
                 "StepServices", WorkspaceServices(self.workspace, self.store)
@@ -199,7 +190,7 @@ class House:
         )
         locks = LockFiles(str(self.root), ".looseleaf/workers")
         worker = Worker(
-            worker_id, parts, self.store.workers, locks, firing, options=options, log=log
+            create_worker_id(), parts, self.store.workers, locks, firing, options=options, log=log
         )
         self.store.jobs.on_work(worker.wake)
         return worker

@@ -2,9 +2,8 @@
 
 A line is the number of points that a worker passes before it dies; `end` lets the worker live until
 nothing is due. The answer is a line, too: the point at which the worker died, or how it ended. A
-point lies before and after every act of the queue, every part that the engine records, every
-statement and every commit of the database of ours and of the engine's, and every rename and sync
-of a file.
+point lies before and after every act of the queue, every step, every statement and every commit of
+the database, and every rename and sync of a file.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ import sqlalchemy as sa
 from looseleaf import Workspace
 from looseleaf.job_runtime import runtime
 from looseleaf.stores.database.jobs.job_queue import SqlJobQueue
-from looseleaf.stores.engine.dbos_engine import DbosEngine
+from looseleaf.workflows.execution.job_run import JobRun
+from looseleaf.workflows.execution.running_jobs import THREAD_NAME, RunningJobs
 from looseleaf.workflows.execution.worker import WorkerOptions
 from looseleaf.workflows.parts import jobs_of
 
 QUICK = WorkerOptions(poll_seconds=0.05, beat_seconds=0.2)
 ACTS = ("take", "begin_step", "end_step", "release", "note_cleared")
-JOB_THREADS = "dbos-executor"  # the names of the threads that run jobs begin so
 EARLY = {"after a claim": 2, "after a start": 4}  # lives of so few points end there
 LONGEST_LIFE = 1_200  # seconds; a worker that does not end is a failure of the test
 
@@ -47,7 +46,7 @@ class Points:
 
     def pass_by(self, label: str) -> None:
         """Count a point of a thread that runs a job, and die there if it is the one."""
-        is_of_job = threading.current_thread().name.startswith(JOB_THREADS)
+        is_of_job = threading.current_thread().name.startswith(THREAD_NAME)
         if not self._is_counting or self._limit is None or not is_of_job:
             return
         with self._lock:
@@ -81,7 +80,7 @@ class Points:
 
 def set_points(points: Points) -> None:
     """Put the points into everything that a job passes."""
-    claim, start = SqlJobQueue.claim, DbosEngine.start
+    claim, start = SqlJobQueue.claim, RunningJobs.start
 
     def claim_job(queue: SqlJobQueue, *arguments: Any) -> Any:  # noqa: ANN401 - as there
         hold = claim(queue, *arguments)
@@ -89,28 +88,16 @@ def set_points(points: Points) -> None:
             points.die_early("after a claim")
         return hold
 
-    def start_run(engine: DbosEngine, *arguments: Any) -> None:  # noqa: ANN401 - as there
-        start(engine, *arguments)
+    def start_job(jobs: RunningJobs, *arguments: Any) -> None:  # noqa: ANN401 - as there
+        start(jobs, *arguments)
         points.die_early("after a start")
 
     SqlJobQueue.claim = claim_job  # type: ignore[method-assign,assignment]
-    DbosEngine.start = start_run  # type: ignore[method-assign,assignment]
+    RunningJobs.start = start_job  # type: ignore[method-assign,assignment]
     for name in ACTS:
         points.surround(SqlJobQueue, name)
-    record = DbosEngine.record
-
-    def record_part(engine: Any, name: str, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401
-        def run_part() -> dict[str, Any]:
-            points.pass_by("before a part")
-            result = part()
-            points.pass_by("after a part")
-            return result
-
-        result = record(engine, name, run_part)
-        points.pass_by("after a record")
-        return result
-
-    DbosEngine.record = record_part  # type: ignore[method-assign,assignment]
+    for name in ("_run_step", "_attempt"):
+        points.surround(JobRun, name)
     for name in ("fsync", "rename", "link"):
         points.surround(os, name)
     sa.event.listen(

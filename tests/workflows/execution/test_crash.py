@@ -57,8 +57,9 @@ def expected_notes(jobs: list[int]) -> list[str]:
     )
 
 
-def test_a_worker_that_dies_in_a_step_repeats_no_change(house: House, tmp_path: Path) -> None:
+def test_a_worker_that_dies_in_a_step_repeats_no_change(any_house: House, tmp_path: Path) -> None:
     """At the begin and end of a step without an effect, and around the change of a page."""
+    house = any_house
     deaths = [(0, "end"), (1, "begin"), (1, "middle"), (1, "end"), (2, "end")]
     jobs = kill_and_finish(house, deaths, tmp_path)
     assert sorted(house.notes) == expected_notes(jobs)

@@ -138,11 +138,13 @@ def test_killed_workers_lose_and_repeat_nothing(
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
+def test_two_hundred_kills_lose_and_repeat_nothing(
+    tmp_path: Path, database_url: str, seed: int
+) -> None:
     """Before and after every act on a job, each statement, commit, rename and sync."""
-    with open_site(tmp_path / "root", "") as site:
+    with open_site(tmp_path / "root", database_url) as site:
         deaths: Counter[str] = Counter()
         while (left := 200 - sum(deaths[place] for place in deaths if "killed" in place)) > 0:
-            deaths += kill_workers(site, left, seed + left)
+            deaths += kill_workers(site, left, seed + site.count)
         site.check()
     print(dict(deaths))  # noqa: T201 - the places, which -rP shows

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,8 @@ from looseleaf.errors import Unavailable
 from looseleaf.values import replace
 from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.queue import Limits
+from looseleaf.workflows.execution.running_jobs import THREAD_NAME
+from looseleaf.workflows.step import StepOutcome
 from tests.workflows.execution.house import QUICK, House
 
 
@@ -143,10 +147,15 @@ def test_what_a_dead_worker_did_not_clear_is_cleared_by_the_next(
 
 def test_a_job_that_ends_before_it_is_run_again_is_left_alone(house: House) -> None:
     """A look at the jobs without a thread may be older than the end of one of them."""
-    with house.working() as worker:
-        job = house.wait_for_end(house.add(("say", {"text": "x"})).id)
-        worker._continue_job(job.id)
-    assert house.store.jobs.find(job.id).status == "completed"
+    events: list[JobEvent] = []
+    worker = house.worker(log=events.append)
+    ended = house.add(("say", {"text": "x"}))
+    worker.start()
+    house.wait_for_end(ended.id)
+    worker._left_jobs.append(ended.id)
+    house.wait_for_end(house.add(("say", {"text": "x"})).id)  # taken after the one that was left
+    worker.stop()
+    assert [event.name for event in events if event.job_id == ended.id] == ["started", "ended"]
     assert house.reports == []
 
 
@@ -235,9 +244,56 @@ def test_limits_hold_while_jobs_run(house: House) -> None:
         assert house.wait_for_end(second.id).status == "completed"
 
 
-def test_a_process_has_one_worker(house: House) -> None:
-    """A second one is refused, and the first goes on."""
+def test_two_workers_of_a_process_share_the_jobs(any_house: House) -> None:
+    """Each job runs once, whichever worker has it."""
+    house = any_house
+    options = replace(QUICK, jobs_at_once=1)
+    with house.working(options), house.working(options):
+        lingering = [house.add(("linger", {})).id for _ in range(2)]
+        for job_id in lingering:
+            house.wait(job_id, lambda job: bool(job.steps[0].progress))
+            house.store.jobs.request(job_id, "cancel")
+        jobs = [house.add(("say", {"text": "x"}), ("note", {})).id for _ in range(10)]
+        ends = [house.wait_for_end(job_id) for job_id in jobs]
+    assert {job.status for job in ends} == {"completed"}
+    assert {step.attempts for job in ends for step in job.steps} == {1}
+    assert len(house.notes) == len(jobs)
+    assert house.reports == []
+
+
+def test_a_job_runs_again_after_its_outcome_could_not_be_recorded(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker still has the job, and finds that no thread runs it."""
+    end_step, failures = house.store.queue.end_step, [Unavailable("The database", "it is locked")]
+
+    def fail_once(*arguments: Any) -> StepOutcome:  # noqa: ANN401 - as there
+        if failures:
+            raise failures.pop()
+        return end_step(*arguments)
+
+    monkeypatch.setattr(house.store.queue, "end_step", fail_once)
     with house.working():
-        with pytest.raises(Unavailable, match="another one runs in this process"):
-            house.worker().start()
-        assert house.wait_for_end(house.add(("say", {"text": "x"})).id).status == "completed"
+        job = house.wait_for_end(house.add(("say", {"text": "x"}), ("note", {})).id)
+    assert (job.status, job.steps[0].attempts) == ("completed", 2)
+    assert house.notes == [f"{job.id}: x (1)"]
+    [report] = house.reports
+    assert report.startswith(f"The job {job.id} is run again: Unavailable")
+
+
+def test_a_job_without_a_thread_is_run_when_there_is_one(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that has no thread left costs neither the job nor the place in the worker."""
+    start, failures = threading.Thread.start, [RuntimeError("can't start new thread")]
+
+    def fail_once(thread: threading.Thread) -> None:
+        if thread.name.startswith(THREAD_NAME) and failures:
+            raise failures.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_once)
+    with house.working(replace(QUICK, jobs_at_once=1)):
+        jobs = [house.add(("say", {"text": "x"})).id for _ in range(2)]
+        assert {house.wait_for_end(job_id).status for job_id in jobs} == {"completed"}
+    assert not failures

@@ -12,8 +12,8 @@ from looseleaf.errors import Refused, Unavailable
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.values import replace
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.job import Job, NewJob
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.schedules.firing import ScheduleFiring
 from looseleaf.workflows.schedules.schedule import ScheduleEntry
 from looseleaf.workflows.schedules.timing import Timing
@@ -110,9 +110,10 @@ def test_servers_that_look_at_the_same_moment_start_one_job(
 
 
 def test_a_server_that_dies_before_the_schedule_moves_on_loses_no_time(
-    store: SqlJobStore, clock: Clock
+    any_store: SqlJobStore, clock: Clock
 ) -> None:
     """The next server finds the job of that time, and starts none beside it."""
+    store = any_store
     server = Server(store, clock)
     advance = store.schedules.advance
 

@@ -14,8 +14,8 @@ from looseleaf.memory.store import Change
 from looseleaf.models.model import Message, ToolCall
 from looseleaf.values import replace
 from looseleaf.workflows.effects import note_changes
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.flow import QueuedPrompt
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import definitions_of, jobs_of
 from looseleaf.workflows.step_run import StepRun
 from looseleaf.workflows.steps.ai import MOST_CHARACTERS, create_messages

@@ -12,8 +12,8 @@ from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention.versions import drop_versions
 from looseleaf.upkeep.system_tasks.runs import RunLog
 from looseleaf.workflows.artifacts.job_data import OldFileTimes
-from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.job import FINAL
+from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.removal import delete_jobs, forget_items, remove_files
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from looseleaf.memory.day import parse_date
 from looseleaf.times import DAY_SECONDS
-from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.job_list import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from looseleaf.chat.session import Session, Sessions
-    from looseleaf.workflows.engine import Jobs
+    from looseleaf.workflows.job_list import Jobs
 
 DAILY_MEMORY_TYPE = "daily_memory_generation"
 RETENTION_PREFIX = "retention_"

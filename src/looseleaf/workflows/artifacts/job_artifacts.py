@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from looseleaf.workflows.engine import JobState
     from looseleaf.workflows.job import MemoryWrite
+    from looseleaf.workflows.job_list import JobState
 
     PageReader = Callable[[Scope], str | None]
 

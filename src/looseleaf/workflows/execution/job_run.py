@@ -21,11 +21,11 @@ from looseleaf.workflows.step_run import StepRun
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Protocol
 
-    from looseleaf.workflows.engine import Engine, JobState
     from looseleaf.workflows.execution.queue import Hold, JobQueue
     from looseleaf.workflows.job import Job, JobStatus, StepRecord
+    from looseleaf.workflows.job_list import JobState
     from looseleaf.workflows.packet import Packet
     from looseleaf.workflows.step import StepTypes
     from looseleaf.workflows.step_run import StepServices
@@ -37,11 +37,9 @@ _ENDS: dict[str, JobStatus] = {
     "failed": "failed",
     "no_items": "completed_no_items",
     "skipped": "agent_skipped",
-    "waiting": "waiting",
     CANCEL: "cancelled",
     PAUSE: "paused",
     STOP: "pending",
-    "retry": "pending",
 }
 
 
@@ -60,8 +58,7 @@ class JobParts:
     """The parts that runs of jobs need.
 
     Fields:
-        queue: The queue that jobs are taken from.
-        engine: The engine that records parts.
+        queue: The queue that jobs are taken from, which records the outcomes of steps.
         step_types: The types of steps.
         open_parts: Gives the parts that steps of a job may use.
         observer: Is told about steps and jobs that ended.
@@ -70,7 +67,6 @@ class JobParts:
     """
 
     queue: JobQueue
-    engine: Engine
     step_types: StepTypes
     open_parts: Callable[[Job], StepServices]
     observer: JobObserver
@@ -90,44 +86,36 @@ class JobRun:
         self._outcomes = dict(state.outcomes)
         self._plan = read_plan(state.snapshot)
 
-    def run(self, position: int) -> Release:
-        """Run the steps from a position on, and return the state to leave the job in.
-
-        Every step from there on is a part of the engine's run, in the same order after a crash.
-        """
-        for step in self._job.steps[position:]:
+    def run(self) -> Release:
+        """Run the steps that have no outcome, and return the state to leave the job in."""
+        for step in self._job.steps[self._state.position :]:
             wish = self._wish()
             if wish:
                 return Release(_ENDS[wish])
-            result = self._parts.engine.record(step.id, partial(self._run_step, step))
-            if result["status"] != "completed":
-                return self._describe_end(result)
+            release = self._run_step(step)
+            if release is not None:
+                return release
         return Release("completed")
 
-    def _describe_end(self, result: dict[str, Any]) -> Release:
-        status, reason = result["status"], result.get("reason", "")
-        wait = result.get("seconds", 0.0)
-        not_before = self._parts.clock() + wait if wait else 0.0
-        return Release(_ENDS[status], reason, not_before, is_retry=status == "retry")
-
-    def _run_step(self, step: StepRecord) -> dict[str, Any]:
-        """Run a step unless its outcome is recorded; return plain JSON for the engine."""
-        outcome = self._outcomes.get(step.id)
-        if outcome is None:
-            attempt = self._parts.queue.begin_step(self._hold, step.id)
-            result = self._attempt(step, attempt)
-            if isinstance(result, dict):
-                return result
-            outcome = self._parts.queue.end_step(self._hold, step.id, result)
+    def _run_step(self, step: StepRecord) -> Release | None:
+        """Run a step and record its outcome; return None if the next step is to run."""
+        attempt = self._parts.queue.begin_step(self._hold, step.id)
+        result = self._attempt(step, attempt)
+        if isinstance(result, Release):
+            return result
+        outcome = self._parts.queue.end_step(self._hold, step.id, result)
         if outcome.status == "waiting":
-            return {"status": "waiting", "reason": outcome.reason, "seconds": outcome.wait_seconds}
+            wait = outcome.wait_seconds
+            return Release("waiting", outcome.reason, self._parts.clock() + wait if wait else 0.0)
         self._outcomes[step.id] = outcome
         state = replace(self._state, outcomes=dict(self._outcomes))
         self._parts.observer.step_ended(state, step.id)
-        return {"status": outcome.status, "reason": outcome.reason}
+        if outcome.status == "completed":
+            return None
+        return Release(_ENDS[outcome.status], outcome.reason)
 
-    def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | dict[str, Any]:
-        """Run the function of a step; a dictionary as the result means that nothing is recorded."""
+    def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | Release:
+        """Run the function of a step; a release as the result means that nothing is recorded."""
         stop_wishes: list[str] = []
 
         def is_cancelled() -> bool:
@@ -142,13 +130,13 @@ class JobRun:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a step does, its job comes to an end
             if stop_wishes:
-                return {"status": stop_wishes[-1]}
+                return Release(_ENDS[stop_wishes[-1]])
             if not isinstance(error, LooseleafError):
                 self._parts.report(f"The step {step.id} of job {self._job.id} failed", error)
             reason = describe_error(error)
             return self._retry(reason) if is_transient(error) else _build_failure(reason)
         if stop_wishes:
-            return {"status": stop_wishes[-1]}
+            return Release(_ENDS[stop_wishes[-1]])
         if outcome.status == "failed" and has_transient_reason(outcome.reason):
             return self._retry(outcome.reason)
         return outcome
@@ -188,11 +176,11 @@ class JobRun:
             packets[:0] = outcome.packets if outcome else ()
         return tuple(packets)
 
-    def _retry(self, reason: str) -> StepOutcome | dict[str, Any]:
+    def _retry(self, reason: str) -> StepOutcome | Release:
         seconds = compute_wait_seconds(reason, self._job.attempts)
         if seconds is None:
             return _build_failure(reason)
-        return {"status": "retry", "reason": reason, "seconds": seconds}
+        return Release("pending", reason, self._parts.clock() + seconds, is_retry=True)
 
 
 def _build_failure(reason: str) -> StepOutcome:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
-    from looseleaf.workflows.engine import JobState
     from looseleaf.workflows.job import Job, JobStatus
+    from looseleaf.workflows.job_list import JobState
     from looseleaf.workflows.step import StepOutcome
 else:
     Protocol = object
@@ -38,19 +38,12 @@ class Hold:
     Fields:
         job_id: The job.
         worker: The id of the worker.
-        run: The number of times that a worker has taken the job.
-        position: The position of the first step to run.
+        run: The number of times that a worker has claimed the job.
     """
 
     job_id: int
     worker: str
     run: int
-    position: int
-
-    @property
-    def run_id(self) -> str:
-        """The id of the run in the engine."""
-        return f"job-{self.job_id}-run-{self.run}"
 
 
 @value
@@ -71,13 +64,13 @@ class Release:
 
 
 class JobQueue(Protocol):
-    """Jobs as workers take, run and release them; `JobLost` where another worker has the job."""
+    """Jobs as workers take, run and release them; `JobLost` if another worker has the job."""
 
     def claim(self, worker: str, limits: Limits) -> Hold | None:
         """Take the oldest job that is due and within the limits."""
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Begin or continue a job that was claimed or taken over, and return its state."""
+        """Return the hold on a job that the worker has claimed or taken over, and its state."""
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
         """Note that a step begins, and return the number of the attempt."""

@@ -1,4 +1,4 @@
-"""The jobs that a worker runs now: their threads, and the requests of people."""
+"""The jobs that a worker runs now: a thread for each, and the requests of people."""
 
 from __future__ import annotations
 
@@ -6,46 +6,50 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+THREAD_NAME = "looseleaf-job"
 _STRAY_LOOKS = 2  # a job that is seen so often without a thread is a stray
 
 
 class RunningJobs:
-    """The jobs of one worker, from the claim to the release; used by several threads."""
+    """The jobs of one worker, each in a thread of its own; `on_end` is called after each."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_end: Callable[[], None]) -> None:
+        self._on_end = on_end
         self._condition = threading.Condition()
-        self._wishes: dict[int, str] = {}  # of the jobs that are claimed or run
-        self._threads: set[int] = set()  # the jobs that a thread runs
+        self._wishes: dict[int, str] = {}  # of the jobs that run
         self._looks: dict[int, int] = {}  # jobs of this worker that were seen without a thread
-        self._ended_runs: list[str] = []
 
-    def add(self, job_id: int) -> None:
-        """Note that a thread is about to run a job."""
+    def start(self, job_id: int, run_job: Callable[[int], None]) -> None:
+        """Run a job in a new thread, unless a thread runs the job already."""
         with self._condition:
+            if job_id in self._wishes:
+                return
             self._wishes[job_id] = ""
+        name = f"{THREAD_NAME}-{job_id}"
+        thread = threading.Thread(target=self._run, args=(job_id, run_job), name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no thread left; the job is found as a stray
+            self._end(job_id)
+            raise
+
+    def _run(self, job_id: int, run_job: Callable[[int], None]) -> None:
+        try:
+            run_job(job_id)
+        finally:
+            self._end(job_id)
+            self._on_end()
+
+    def _end(self, job_id: int) -> None:
+        with self._condition:
+            del self._wishes[job_id]
+            self._condition.notify_all()
 
     def count(self) -> int:
         """Return the number of jobs."""
         return len(self._wishes)
-
-    def begin(self, job_id: int) -> bool:
-        """Note that a thread runs a job; False where another thread does already."""
-        with self._condition:
-            if job_id in self._threads:
-                return False
-            self._threads.add(job_id)
-            self._wishes.setdefault(job_id, "")
-            return True
-
-    def end(self, job_id: int, run_id: str) -> None:
-        """Note that a run of a job has ended."""
-        with self._condition:
-            self._threads.discard(job_id)
-            self._wishes.pop(job_id, None)
-            self._ended_runs.append(run_id)
-            self._condition.notify_all()
 
     def wish(self, job_id: int) -> str:
         """Return the request of people for a job: cancel, pause or ""."""
@@ -58,24 +62,13 @@ class RunningJobs:
                 self._wishes[job_id] = wishes.get(job_id, "")
 
     def find_strays(self, jobs: Collection[int]) -> tuple[int, ...]:
-        """Name the jobs of this worker that had no thread at two checks in a row."""
+        """Return the jobs of this worker that had no thread at two checks in a row."""
         with self._condition:
             lone = [job_id for job_id in jobs if job_id not in self._wishes]
             self._looks = {job_id: self._looks.get(job_id, 0) + 1 for job_id in lone}
             return tuple(job for job, looks in self._looks.items() if looks >= _STRAY_LOOKS)
 
-    def pop_ended_runs(self) -> tuple[str, ...]:
-        """Return the runs that have ended since the last call."""
-        with self._condition:
-            run_ids, self._ended_runs = tuple(self._ended_runs), []
-            return run_ids
-
-    def put_back_runs(self, run_ids: Collection[str]) -> None:
-        """Let the next call of `pop_ended_runs` return these runs again."""
-        with self._condition:
-            self._ended_runs.extend(run_ids)
-
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait until no thread runs a job; False where that takes longer."""
+        """Wait until no thread runs a job; return whether that was in time."""
         with self._condition:
-            return self._condition.wait_for(lambda: not self._threads, seconds)
+            return self._condition.wait_for(lambda: not self._wishes, seconds)

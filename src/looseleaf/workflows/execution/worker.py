@@ -12,7 +12,6 @@ from functools import partial
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import JobLost
 from looseleaf.values import value
-from looseleaf.workflows.engine import RunAbandoned
 from looseleaf.workflows.execution.dead_workers import DeathWatch
 from looseleaf.workflows.execution.job_event import JobEvent, build_end_event, build_start_event
 from looseleaf.workflows.execution.job_run import STOP, JobRun
@@ -91,7 +90,7 @@ class Worker:
         self._workers, self._locks = workers, locks
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._has_looked = threading.Event()
-        self._jobs = RunningJobs()
+        self._jobs = RunningJobs(self.wake)
         self._left_jobs: list[int] = []  # jobs of this worker that wait to be continued
         self._thread: threading.Thread | None = None
         self._life: HeldLock | None = None
@@ -101,7 +100,6 @@ class Worker:
         """Begin to work in threads of its own."""
         self._life = self._locks.hold(self.id)
         self._workers.beat(self.id, socket.gethostname())
-        self._parts.engine.launch(self._run_job)
         self._thread = threading.Thread(target=self._work, name="looseleaf-worker", daemon=True)
         self._thread.start()
 
@@ -125,14 +123,13 @@ class Worker:
         if self._thread is not None:
             self._thread.join()
         is_idle = self._jobs.wait_until_idle(self._options.stop_seconds)
-        self._parts.engine.close()
         if is_idle:
             self._leave()
         if self._life is not None:
             self._life.close()
 
     def _leave(self) -> None:
-        """Note the end; where that fails, other workers find the lock of this worker free."""
+        """Note the end; if that fails, other workers find the lock of this worker free."""
         try:
             self._workers.leave(self.id)
         except LooseleafError as error:
@@ -165,7 +162,6 @@ class Worker:
     def _beat(self) -> None:
         self._workers.beat(self.id, socket.gethostname())
         for dead in self._deaths.find(self.id):
-            self._parts.engine.forget_worker(dead)
             for job_id in self._workers.take_over(dead, self.id):
                 self._log(JobEvent("taken_over", job_id, detail=dead))
                 self._left_jobs.append(job_id)
@@ -175,58 +171,34 @@ class Worker:
         self._parts.queue.expire()
         for job in self._parts.queue.list_uncleared():
             self._clear(job)
-        self._jobs.put_back_runs(self._parts.engine.discard(self._jobs.pop_ended_runs()))
 
     def _claim(self) -> None:
         """Run as many jobs as may run at once: first those that were left, then new ones."""
         while not self._stopping.is_set() and self._jobs.count() < self._options.jobs_at_once:
             if self._left_jobs:
-                self._continue_job(self._left_jobs.pop(0))
-                continue
-            hold = self._parts.queue.claim(self.id, self._options.limits)
-            if hold is None:
-                return
-            self._jobs.add(hold.job_id)
-            self._parts.engine.start(hold.run_id, hold.job_id, hold.position)
+                job_id = self._left_jobs.pop(0)
+            else:
+                hold = self._parts.queue.claim(self.id, self._options.limits)
+                if hold is None:
+                    return
+                job_id = hold.job_id
+            self._jobs.start(job_id, self._run_job)
 
-    def _continue_job(self, job_id: int) -> None:
-        """Run a job of this worker that no thread runs: its worker died, or its run was lost.
-
-        The outcomes of its steps are with the job, so that a new run begins at the first step that
-        has none.
-        """
-        try:
-            hold, _state = self._parts.queue.take(job_id, self.id)
-        except JobLost:
-            return  # it has ended in the meantime
-        self._jobs.add(job_id)
-        run_id = f"{hold.run_id}-{secrets.token_hex(4)}"
-        self._parts.engine.start(run_id, job_id, hold.position)
-
-    def _run_job(self, run_id: str, job_id: int, position: int) -> None:
-        """Run a job in a thread of the engine, and release it in its new state."""
-        if not self._jobs.begin(job_id):
-            return
+    def _run_job(self, job_id: int) -> None:
+        """Run a job from its first step without an outcome, and release it in its new state."""
         try:
             hold, state = self._parts.queue.take(job_id, self.id)
-            self._log(build_start_event(state.job, hold.position))
+            self._log(build_start_event(state.job, state.position))
             run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
-            job = self._parts.queue.release(hold, run.run(position))
+            job = self._parts.queue.release(hold, run.run())
             if job.is_final:
                 self._clear(job)
             else:
                 self._log(build_end_event(job))
         except JobLost:
-            return  # another worker has the job now, and records its end
-        except RunAbandoned as failure:
-            if not isinstance(failure.cause, JobLost):
-                self._parts.report(f"The job {job_id} is run again", failure.cause)
-            raise
+            return  # the job has ended, or another worker has it now and records its end
         except Exception as error:  # noqa: BLE001 - the job is still ours, and is run again
             self._parts.report(f"The job {job_id} is run again", error)
-        finally:
-            self._jobs.end(job_id, run_id)
-            self._wake.set()
 
     def _clear(self, job: Job) -> None:
         """Clear the data that a job no longer needs; after a crash, this is repeated.

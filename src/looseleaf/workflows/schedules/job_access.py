@@ -1,4 +1,4 @@
-"""The jobs and schedules of a workspace as operations reach them, without an engine."""
+"""The jobs and schedules of a workspace as operations reach them, without a worker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from looseleaf.workflows.engine import Jobs
+    from looseleaf.workflows.job_list import Jobs
     from looseleaf.workflows.schedules.firing import ScheduleFiring
     from looseleaf.workflows.schedules.schedule import ScheduleStates
 else:

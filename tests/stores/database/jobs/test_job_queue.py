@@ -5,9 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sqlalchemy as sa
 
 from looseleaf.errors.workflows import JobLost
 from looseleaf.models.model import Usage
+from looseleaf.stores.database import tables
+from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.workflows.execution.queue import Hold, Limits, Release
 from looseleaf.workflows.job import NewJob, StepRecord
@@ -97,14 +100,29 @@ def test_limits_hold_per_agent_and_per_model(store: SqlJobStore) -> None:
     assert store.queue.claim("w", limits) is None
 
 
-def test_each_job_is_claimed_once(store: SqlJobStore) -> None:
+@pytest.mark.parametrize(("limits", "count"), [(Limits(8, 0), 8), (ANY, 12)])
+def test_each_job_is_claimed_once(store: SqlJobStore, limits: Limits, count: int) -> None:
     """However many ask at the same time; the limits hold, too."""
     jobs = {add(store, agent=1) for _ in range(12)}
     with ThreadPoolExecutor(6) as pool:
-        holds = list(pool.map(lambda n: store.queue.claim(f"w{n}", Limits(8, 0)), range(12)))
+        holds = list(pool.map(lambda n: store.queue.claim(f"w{n}", limits), range(12)))
     claimed = [hold.job_id for hold in holds if hold is not None]
-    assert len(claimed) == len(set(claimed)) == 8
-    assert set(claimed) < jobs
+    assert len(claimed) == len(set(claimed)) == count
+    assert set(claimed) <= jobs
+
+
+def test_a_job_that_someone_changes_is_passed_over(
+    postgres_database: Database, clock: Clock
+) -> None:
+    """A claim waits for nobody: the next job is taken, and the first one later."""
+    store = SqlJobStore(postgres_database, clock=clock)
+    first, second = add(store), add(store)
+    locked = sa.select(tables.jobs.c.id).where(tables.jobs.c.id == first).with_for_update()
+    with postgres_database.writing() as connection:
+        connection.execute(locked)
+        assert claim(store).job_id == second
+        assert store.queue.claim("w", ANY) is None
+    assert claim(store).job_id == first
 
 
 def test_an_outcome_is_recorded_once(store: SqlJobStore) -> None:
@@ -120,11 +138,16 @@ def test_an_outcome_is_recorded_once(store: SqlJobStore) -> None:
 
 
 def test_a_job_that_was_taken_over_is_lost_to_the_first(store: SqlJobStore) -> None:
-    """Nothing that it writes counts any more."""
+    """Nothing that it writes counts any more, and it cannot take the job back."""
     add(store)
     hold = claim(store)
+    with pytest.raises(JobLost):
+        store.queue.take(hold.job_id, "another")
+    assert store.workers.take_over("w", "another") == (hold.job_id,)
     taken, state = store.queue.take(hold.job_id, "another")
     assert (taken.worker, taken.run, state.job.id) == ("another", hold.run, hold.job_id)
+    with pytest.raises(JobLost):
+        store.queue.take(hold.job_id, "w")
     with pytest.raises(JobLost):
         store.queue.begin_step(hold, "a")
     with pytest.raises(JobLost):
@@ -133,7 +156,7 @@ def test_a_job_that_was_taken_over_is_lost_to_the_first(store: SqlJobStore) -> N
         store.queue.release(hold, Release("failed"))
     assert store.queue.release(taken, Release("completed")).status == "completed"
     with pytest.raises(JobLost):
-        store.queue.take(hold.job_id, "w")
+        store.queue.take(hold.job_id, "another")
 
 
 def test_a_release_says_when_and_how_often(store: SqlJobStore, clock: Clock) -> None:

@@ -55,16 +55,16 @@ class PostgresRestore:
     database that is not empty.
     """
 
-    def __init__(self, url: str, *, target: str, engine_schema: str) -> None:
+    def __init__(self, url: str, *, target: str) -> None:
         self._engine = open_engine(url, "", 0)
-        self._target, self._engine_schema = target, engine_schema
+        self._target = target
         self._connection: sa.Connection | None = None
 
     def require_empty(self) -> None:
         """Refuse a database with tables, unless a restore to the same folder has left them."""
         with DatabaseErrorContext(), self._engine.connect() as connection:
             if not table_load.read_mark(connection).endswith(f" {self._target}"):
-                table_load.require_empty(connection, self._engine_schema)
+                table_load.require_empty(connection)
 
     def fill(self, folder: str, show_rows: ShowRows) -> None:
         """Fill the database with the dump in a folder, in a transaction that stays open."""
@@ -77,7 +77,7 @@ class PostgresRestore:
             if dump.revision == HEAD and table_load.read_mark(self._connection) == mark:
                 table_load.verify_tables(self._connection, dump)
                 return
-            table_load.require_empty(self._connection, self._engine_schema)
+            table_load.require_empty(self._connection)
             open_file = partial(_open_file, folder)
             table_load.load_tables(self._connection, dump, open_file, show_rows)
             table_load.note_mark(self._connection, mark)

@@ -74,13 +74,9 @@ def verify_tables(connection: sa.Connection, dump: Dump) -> None:
             raise InvalidBackup(f"its table {table.name} is not what was written")
 
 
-def require_empty(connection: sa.Connection, engine_schema: str) -> None:
-    """Raise `DatabaseTaken` where a PostgreSQL database has a table, whoever created it."""
-    inspector = sa.inspect(connection)
-    names = inspector.get_table_names()
-    if engine_schema in inspector.get_schema_names():
-        # A run that the engine knows already is not started again.
-        names += [f"{engine_schema}.{name}" for name in inspector.get_table_names(engine_schema)]
+def require_empty(connection: sa.Connection) -> None:
+    """Raise `DatabaseTaken` if a PostgreSQL database has a table, whoever created it."""
+    names = sa.inspect(connection).get_table_names()
     if names:
         raise DatabaseTaken(min(names))
 

@@ -17,7 +17,7 @@ from looseleaf.stores.database.jobs.job_rows import (
 )
 from looseleaf.stores.database.jobs.jobs import read_state, select_job
 from looseleaf.values import as_dict
-from looseleaf.workflows.execution.queue import Hold
+from looseleaf.workflows.execution.queue import Hold, Limits
 from looseleaf.workflows.job import FINAL
 
 TYPE_CHECKING = False
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from looseleaf.stores.database.database import Database
-    from looseleaf.workflows.engine import JobState
-    from looseleaf.workflows.execution.queue import Limits, Release
+    from looseleaf.workflows.execution.queue import Release
     from looseleaf.workflows.job import Job
+    from looseleaf.workflows.job_list import JobState
     from looseleaf.workflows.step import StepOutcome
 
 _CLAIM_LOCK = 0x6C6F6F73656A6F62  # "loosejob", for PostgreSQL's advisory locks
+_NO_LIMITS = Limits()
 _LONGEST_REASON = 2_000
 _LONGEST_PROGRESS = 200
 _MOST_UNCLEARED = 100  # at a time
@@ -94,32 +95,31 @@ class SqlJobQueue:
         with self._database.reading() as connection:
             if connection.execute(sa.select(_JOBS.c.id).where(due).limit(1)).first() is None:
                 return None  # the usual case, which takes no lock
+        query = sa.select(_JOBS.c.id, _JOBS.c.run, _JOBS.c.started_at).where(due)
+        query = query.order_by(_JOBS.c.id).limit(1).with_for_update(skip_locked=True)
         with self._database.writing(is_relaxed=True) as connection:
-            if connection.dialect.name == "postgresql":
-                # Two workers that count at once would both find a place free.
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CLAIM_LOCK)))
-            due_and_allowed = due & _build_limit_condition(connection, limits)
-            query = sa.select(_JOBS.c.id, _JOBS.c.run, _JOBS.c.started_at).where(due_and_allowed)
-            row = connection.execute(query.order_by(_JOBS.c.id).limit(1)).first()
+            if limits != _NO_LIMITS:
+                if connection.dialect.name == "postgresql":
+                    # Two workers that count at once would both find a place free.
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CLAIM_LOCK)))
+                query = query.where(_build_limit_condition(connection, limits))
+            row = connection.execute(query).first()
             if row is None:
                 return None
             values = {"status": "processing", "worker": worker, "run": row.run + 1, "reason": ""}
             values["started_at"] = row.started_at or now
             connection.execute(_JOBS.update().where(_JOBS.c.id == row.id).values(**values))
-            return Hold(row.id, worker, row.run + 1, _find_open_step(connection, row.id))
+            return Hold(row.id, worker, row.run + 1)
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Begin or continue a job that was claimed or taken over, and return what it needs."""
-        condition = (_JOBS.c.id == job_id) & (_JOBS.c.status == "processing")
-        with self._database.writing(is_relaxed=True) as connection:
-            query = sa.select(_JOBS.c.run, _JOBS.c.worker).where(condition)
-            row = connection.execute(query).first()
-            if row is None:
+        """Return the hold on a job that the worker has claimed or taken over, and its state."""
+        is_held = (_JOBS.c.id == job_id) & (_JOBS.c.worker == worker)
+        is_held &= _JOBS.c.status == "processing"
+        with self._database.reading() as connection:
+            run = connection.execute(sa.select(_JOBS.c.run).where(is_held)).scalar()
+            if run is None:
                 raise JobLost(job_id)
-            if row.worker != worker:
-                connection.execute(_JOBS.update().where(condition).values(worker=worker))
-            hold = Hold(job_id, worker, row.run, _find_open_step(connection, job_id))
-            return hold, read_state(connection, job_id)
+            return Hold(job_id, worker, run), read_state(connection, job_id)
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
         """Note that a step begins, and return the number of the attempt."""
@@ -243,19 +243,8 @@ def _build_limit_condition(connection: sa.Connection, limits: Limits) -> sa.Colu
     return condition
 
 
-def _find_open_step(connection: sa.Connection, job_id: int) -> int:
-    """Return the position of the first step without an outcome; the number of steps at the end."""
-    of_job = _STEPS.c.job_id == job_id
-    first = sa.select(sa.func.min(_STEPS.c.position)).where(of_job & _STEPS.c.outcome.is_(None))
-    position: int | None = connection.execute(first).scalar()
-    if position is not None:
-        return position
-    count = sa.select(sa.func.count()).select_from(_STEPS).where(of_job)
-    return int(connection.execute(count).scalar_one())
-
-
 def _require_hold(connection: sa.Connection, hold: Hold) -> None:
-    """Raise `JobLost` where another worker has the job by now."""
+    """Raise `JobLost` if another worker has the job by now."""
     holder = {"job": hold.job_id, "holder": hold.worker, "run_number": hold.run}
     if connection.execute(_SELECT_HELD, holder).first() is None:
         raise JobLost(hold.job_id)

@@ -22,10 +22,11 @@ from looseleaf.stores.database.jobs.job_rows import (
     select_writes,
     to_micros,
 )
+from looseleaf.stores.database.jobs.work_listener import notify_workers
 from looseleaf.values import as_dict
-from looseleaf.workflows.engine import JobState
 from looseleaf.workflows.execution.queue import CANCEL, PAUSE
 from looseleaf.workflows.job import FINAL
+from looseleaf.workflows.job_list import JobState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.stores.database.database import Database
-    from looseleaf.workflows.engine import JobFilter, JobRequest
     from looseleaf.workflows.job import Job, NewJob
+    from looseleaf.workflows.job_list import JobFilter, JobRequest
 
 _NO_USAGE = json.dumps(as_dict(Usage()))
 _LONGEST_LIST = 1_000
@@ -84,6 +85,8 @@ class SqlJobs:
             elif job.steps:
                 rows = [build_step_row(job_id, n, step) for n, step in enumerate(job.steps)]
                 connection.execute(tables.job_steps.insert(), rows)
+            if is_new:
+                notify_workers(connection)
             new_job = select_job(connection, job_id)
         if is_new:
             self._notify_listeners()
@@ -112,7 +115,7 @@ class SqlJobs:
             return [build_job(row, writes=writes.get(row.id, ())) for row in rows], total
 
     def request(self, job_id: int, act: JobRequest) -> Job:
-        """Ask for an act; `Refused` where the status of the job forbids it."""
+        """Ask for an act; `Refused` if the status of the job forbids it."""
         with self._database.writing() as connection:
             job = select_job(connection, job_id, for_update=True)
             waits = act == "resume" and _waits(connection, job_id)
@@ -123,6 +126,7 @@ class SqlJobs:
             connection.execute(tables.jobs.update().where(condition).values(**change))
             if act == "retry":
                 _reset_steps(connection, job_id)
+            notify_workers(connection)
             job = select_job(connection, job_id)
         self._notify_listeners()
         return job
@@ -153,6 +157,7 @@ class SqlJobs:
                 connection.execute(
                     tables.jobs.update().where(tables.jobs.c.id == job_id).values(**pending_values)
                 )
+            notify_workers(connection)
             job = select_job(connection, job_id)
         self._notify_listeners()
         return job

@@ -1,8 +1,6 @@
-"""The contracts of durable execution: the list of jobs, and the engine that runs them.
+"""The list of jobs, as surfaces use it: filters, the state of a job, and the contract of a store.
 
-Surfaces use `Jobs` alone: every request, also to cancel, pause or signal, is a change of a row,
-which a worker notices. Only the worker uses the engine, so that listing, showing and starting jobs
-need no engine.
+Every request, also to cancel, pause or signal a job, is a change of a row, which a worker notices.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any, Literal, Protocol
 
     from looseleaf.workflows.job import Job, JobStatus, NewJob
@@ -54,6 +52,12 @@ class JobState:
     outcomes: Mapping[str, StepOutcome] = FrozenDict()
     signals: Mapping[str, Mapping[str, Any]] = FrozenDict()
 
+    @property
+    def position(self) -> int:
+        """The position of the first step without an outcome; the number of steps at the end."""
+        positions = (n for n, step in enumerate(self.job.steps) if step.id not in self.outcomes)
+        return next(positions, len(self.job.steps))
+
 
 class Jobs(Protocol):
     """The jobs of a workspace, as users see and direct them."""
@@ -71,46 +75,10 @@ class Jobs(Protocol):
         """Return a page of jobs, newest first, and the number of all that match."""
 
     def request(self, job_id: int, act: JobRequest) -> Job:
-        """Ask for an act; `Refused` where the status of the job forbids it."""
+        """Ask for an act; `Refused` if the status of the job forbids it."""
 
     def signal(self, job_id: int, step_id: str, body: Mapping[str, Any], *, gate: str) -> Job:
         """Wake a waiting job, once; `gate` is the digest of the secret that the call brought."""
 
     def delete(self, jobs: Collection[int]) -> int:
         """Remove jobs that have ended; return how many there were."""
-
-
-class RunAbandoned(BaseException):
-    """A part of a run failed, and its result was not recorded; the run can be continued later.
-
-    It is no `Exception`, so that an engine does not record it as the result of the run.
-    """
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-class Engine(Protocol):
-    """Runs functions durably: the result of each part is recorded once and survives a crash."""
-
-    def launch(self, run_job: Callable[[str, int, int], None]) -> None:
-        """Begin; a thread calls `run_job` with a run, its job and the position of a first step."""
-
-    def start(self, run_id: str, job_id: int, position: int) -> None:
-        """Run a job in a thread; a second start with the same id does nothing."""
-
-    def record(self, name: str, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Within `run_job`: run a part and record its result, or return the recorded one.
-
-        `RunAbandoned` where the part failed, or its result could not be recorded.
-        """
-
-    def forget_worker(self, executor_id: str) -> None:
-        """Forget the runs of a process that died; its jobs are started anew."""
-
-    def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
-        """Forget runs that have ended; return those that the engine has not finished yet."""
-
-    def close(self) -> None:
-        """Take no more work, and close every connection."""

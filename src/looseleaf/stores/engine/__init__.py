@@ -1,1 +1,0 @@
-"""The durable engine of jobs: DBOS on SQLite or PostgreSQL, behind the contract of workflows."""
