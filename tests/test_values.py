@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from looseleaf.values import FrozenDict, as_dict, field_names, replace, value
+from looseleaf.values import FrozenDict, as_dict, built_once, field_names, replace, value
 
 
 @value
@@ -36,6 +36,20 @@ class Even:
     def normal(number: int) -> tuple[int]:
         """Take one off odd numbers."""
         return (number - number % 2,)
+
+
+@value
+class Text:
+    """A text that counts how often it is taken apart."""
+
+    text: str
+    count: Callable[[], None]
+
+    @built_once
+    def words(self) -> list[str]:
+        """The words of the text."""
+        self.count()
+        return self.text.split()
 
 
 @value
@@ -132,6 +146,19 @@ def test_a_change_is_a_new_value() -> None:
     assert replace(point, y=5) == Point(1, 5)
     assert point == Point(1, 2)
     assert as_dict(point) == {"x": 1, "y": 2}
+
+
+def test_a_property_is_built_once() -> None:
+    """It belongs to one value, and is no field: two values that have read it or not are equal."""
+    counts: list[int] = []
+    text = Text("one two", lambda: counts.append(1))
+    assert text.words is text.words
+    assert counts == [1]
+    new_text = replace(text, text="three")
+    assert (new_text.words, counts, field_names(Text)) == (["three"], [1, 1], ("text", "count"))
+    assert text == replace(text)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        text.words = []  # type: ignore[misc]
 
 
 def test_values_of_different_classes_are_never_equal() -> None:

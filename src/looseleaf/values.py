@@ -9,9 +9,11 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from functools import cached_property
     from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
     T = TypeVar("T")
+    built_once = cached_property
     _AnyDict = dict[Any, Any]
 else:
     _AnyDict = dict
@@ -22,6 +24,18 @@ else:
 
     def overload(_function: object) -> None:
         """Stand in for typing's marker, which only a type checker reads."""
+
+    class built_once:  # noqa: N801 - a decorator
+        """A property of a value that is built when it is first read, and kept with the value."""
+
+        def __init__(self, build: Callable[[Any], Any]) -> None:
+            self._build, self.__doc__ = build, build.__doc__
+
+        def __get__(self, instance: object, _owner: object = None) -> object:
+            if instance is None:
+                return self
+            # From now on Python finds it in the dictionary, and asks the decorator no more.
+            return instance.__dict__.setdefault(self._build.__name__, self._build(instance))
 
 
 _OFTEN = 16
@@ -38,9 +52,9 @@ def value(cls: Any = None, *, kw_only: bool = False) -> Any:  # noqa: ANN401, F8
 
     A class with more than six fields is decorated with `@value(kw_only=True)`, so that no call can
     mix up two of them. If the class has a static method `normal`, the fields pass through it by
-    name on their way in. A default that can be changed is refused, since all instances would share
-    it. A value has the fields of its own body: a field of a base class is declared again, and a
-    value is no base class.
+    name on their way in. A property that follows from the fields alone can be `built_once`. A
+    default that can be changed is refused, since all instances would share it. A value has the
+    fields of its own body: a field of a base class is declared again, and a value is no base class.
     """
     if cls is None:
         return lambda decorated: _build(decorated, kw_only=kw_only)
@@ -60,7 +74,9 @@ def _build(cls: type, *, kw_only: bool) -> type:
         for name, attribute in cls.__dict__.items()
         if name not in defaults and name not in ("__dict__", "__weakref__")
     }
-    namespace.update(_SHARED, __slots__=fields, __match_args__=() if kw_only else fields)
+    keeps = any(type(attribute) is built_once for attribute in namespace.values())
+    namespace.update(_SHARED, __slots__=(*fields, "__dict__") if keeps else fields)
+    namespace.update(_fields=fields, __match_args__=() if kw_only else fields)
     namespace.update(_defaults=defaults, _normal="normal" in namespace, _count=0)
     new_class: type = type(cls)(cls.__name__, cls.__bases__, namespace)
     new_class.__qualname__ = cls.__qualname__
@@ -89,7 +105,7 @@ def _require_immutable(name: str, defaults: dict[str, object]) -> None:
 
 def field_names(cls: type) -> tuple[str, ...]:
     """Return the names of a value's fields, in the order of their declaration."""
-    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
+    names: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]
     return names
 
 
@@ -115,7 +131,7 @@ def _init(self: object, *positional: object, **keywords: object) -> None:
         cls.__init__ = _compile_init(cls)
         cls.__init__(self, *positional, **keywords)
         return
-    fields, positions = cls.__slots__, cls.__match_args__
+    fields, positions = cls._fields, cls.__match_args__
     if len(positional) > len(positions) or not keywords.keys() <= set(fields[len(positional) :]):
         names = f"{', '.join(fields)}{'' if positions else ' by name'}"
         raise TypeError(f"{cls.__name__} takes {names}: given {positional}, {keywords}")
@@ -132,7 +148,7 @@ def _init(self: object, *positional: object, **keywords: object) -> None:
 
 def _compile_init(cls: Any) -> object:  # noqa: ANN401 - any class made by `value`
     """Compile an `__init__` that sets each field by its slot, faster than `object.__setattr__`."""
-    fields, defaults = cls.__slots__, cls._defaults
+    fields, defaults = cls._fields, cls._defaults
     parameters = [f"{f}=_defaults[{f!r}]" if f in defaults else f for f in fields]
     if fields and not cls.__match_args__:
         parameters.insert(0, "*")

@@ -10,7 +10,7 @@ import json
 from looseleaf.agents.budget import budget_of
 from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
-from looseleaf.values import value
+from looseleaf.values import built_once, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ChatConfig:
 
 @value
 class AgentConfig:
-    """The configuration of one agent; each key is read, and checked, when it is asked for."""
+    """The configuration of one agent; each key is read, and checked, when it is first asked for."""
 
     agent: str
     json: Mapping[str, Any]
@@ -73,7 +73,7 @@ class AgentConfig:
         description = self.json.get("description")
         return description if isinstance(description, str) else ""
 
-    @property
+    @built_once
     def memory_policy(self) -> MemoryPolicy:
         """Which pages the agent is given, or may reach."""
         return parse_memory_policy(self.json.get("memory_policy"))
@@ -84,7 +84,7 @@ class AgentConfig:
         policy = self.json.get("memory_policy") or {}
         return policy.get("binds") not in (None, "injection")
 
-    @property
+    @built_once
     def tool_policy(self) -> ToolPolicy:
         """Which tools the agent may use."""
         return parse_tool_policy(self.json.get("tool_policy"))
@@ -94,13 +94,13 @@ class AgentConfig:
         """Whether anything is said about tools."""
         return bool(self.json.get("tool_policy"))
 
-    @property
+    @built_once
     def prompt_budget(self) -> Budget | None:
         """How much of a prompt the pages may take up; None where the workspace's setting counts."""
         budget = self.json.get("prompt_budget")
         return None if budget is None else budget_of(budget)
 
-    @property
+    @built_once
     def daily_memory(self) -> DailyMemoryConfig:
         """Whether prompts have the journal."""
         daily: object = self.json.get("daily_memory", {})
@@ -112,7 +112,7 @@ class AgentConfig:
             raise InvalidAgent(self.agent, reason)
         return DailyMemoryConfig(**daily)
 
-    @property
+    @built_once
     def models(self) -> Mapping[str, str]:
         """The models by mode."""
         models: object = self.json.get("models", {})
@@ -126,7 +126,7 @@ class AgentConfig:
         """Choose the model that answers in a mode; None where the agent names none."""
         return self.models.get(mode) or self.models.get(DEFAULT_MODEL)
 
-    @property
+    @built_once
     def chat(self) -> ChatConfig:
         """How the agent converses."""
         chat = self.json.get("chat", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.scope import Shelf
-from looseleaf.values import value
+from looseleaf.values import built_once, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class AgentRecord:
     created: str
     config: Mapping[str, Any]  # the JSON as it was given; `configuration` is the same, typed
 
-    @property
+    @built_once
     def shelf(self) -> Shelf:
         """Where the agent's pages stand."""
         return Shelf("agent", 0, self.id)
 
-    @property
+    @built_once
     def configuration(self) -> AgentConfig:
-        """The configuration as a typed value, each key checked when it is read."""
+        """The configuration as a typed value, each key checked when it is first read."""
         from looseleaf.agents.config import AgentConfig
 
         return AgentConfig(self.slug, self.config)

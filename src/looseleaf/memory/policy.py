@@ -11,7 +11,7 @@ from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.registry import check_mode
 from looseleaf.memory.scope import check_filename, check_folder
-from looseleaf.values import value
+from looseleaf.values import built_once, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +91,24 @@ class ToolPolicy:
         lists = _check_words("tools", tools), _check_words("categories", categories)
         return mode, *lists, _check_words("outside_tools", outside_tools)
 
+    @built_once
+    def tool_keys(self) -> frozenset[str]:
+        """The tools that it lists, as names are compared."""
+        return _fold_names((*self.tools, *self.outside_tools))
+
+    @built_once
+    def category_keys(self) -> frozenset[str]:
+        """The categories that it lists, as names are compared."""
+        return _fold_names(self.categories)
+
+    def lists(self, name: str, categories: Iterable[str]) -> bool:
+        """Return whether it lists a tool, by its name or by one of its categories."""
+        if self.tool_keys and casefold_name(name) in self.tool_keys:
+            return True
+        # Most policies list no categories, and a turn asks dozens of times.
+        keys = self.category_keys
+        return bool(keys) and not keys.isdisjoint(map(casefold_name, categories))
+
 
 def parse_memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
     """Parse `memory_policy` of an agent's configuration; a missing policy restricts nothing."""
@@ -162,20 +180,19 @@ def decide_tool(
     allow_only: Collection[str] | None = None,
 ) -> PolicyDecision:
     """Decide about one tool and its categories; the lists of a call name tools alone."""
-    (key,) = _fold_names(_check_words("the tool", [name]))
-    is_listed = key in _fold_names((*policy.tools, *policy.outside_tools)) or bool(
-        _fold_names(policy.categories)
-        & _fold_names(_check_words("the tool's categories", categories))
-    )
-    is_excluded = allow_only is not None and key not in _fold_names(
-        _check_words("allow_only", allow_only)
-    )
+    _check_words("the tool", (name,))
+    _check_words("the tool's categories", categories)
+    is_listed = policy.lists(name, categories)
     return _apply_rules(
-        call_deny=key in _fold_names(_check_words("deny", deny)),
+        call_deny=deny != () and _names_tool("deny", deny, name),
         policy_deny=policy.mode == "deny" and is_listed,
         policy_allow_only=policy.mode == "allow" and not is_listed,
-        call_allow_only=is_excluded,
+        call_allow_only=allow_only is not None and not _names_tool("allow_only", allow_only, name),
     )
+
+
+def _names_tool(subject: str, names: Collection[str], tool: str) -> bool:
+    return casefold_name(tool) in _fold_names(_check_words(subject, names))
 
 
 def _build_judge(
@@ -204,16 +221,14 @@ def _build_judge(
 def _apply_rules(
     *, call_deny: bool, policy_deny: bool, policy_allow_only: bool, call_allow_only: bool
 ) -> PolicyDecision:
-    """Give the decision of the highest rule that refuses."""
+    """Return the decision of the highest rule that refuses."""
     if call_deny:
-        return PolicyDecision(allowed=False, rule="call_deny")
+        return _CALL_DENY
     if policy_deny:
-        return PolicyDecision(allowed=False, rule="policy_deny")
+        return _POLICY_DENY
     if policy_allow_only:
-        return PolicyDecision(allowed=False, rule="policy_allow_only")
-    if call_allow_only:
-        return PolicyDecision(allowed=False, rule="call_allow_only")
-    return PolicyDecision(allowed=True, rule="allowed")
+        return _POLICY_ALLOW_ONLY
+    return _CALL_ALLOW_ONLY if call_allow_only else _ALLOWED
 
 
 def _build_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
@@ -271,9 +286,14 @@ def _check_words(subject: str, names: Collection[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _fold_names(names: Iterable[str]) -> set[str]:
-    return {casefold_name(name) for name in names}
+def _fold_names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(casefold_name, names))
 
 
+_CALL_DENY = PolicyDecision(allowed=False, rule="call_deny")
+_POLICY_DENY = PolicyDecision(allowed=False, rule="policy_deny")
+_POLICY_ALLOW_ONLY = PolicyDecision(allowed=False, rule="policy_allow_only")
+_CALL_ALLOW_ONLY = PolicyDecision(allowed=False, rule="call_allow_only")
+_ALLOWED = PolicyDecision(allowed=True, rule="allowed")
 # The policies of agents that have none, built once: a turn reads them dozens of times.
 _FREE_MEMORY, _FREE_TOOLS = MemoryPolicy(), ToolPolicy()

@@ -200,9 +200,8 @@ def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
     policy = agent.configuration.tool_policy
     if policy.mode != "allow":
         return False
-    categories = set(map(casefold_name, policy.categories))
     return casefold_name(tool.name) in map(casefold_name, policy.tools) or any(
-        casefold_name(category) in categories for category in tool.categories
+        casefold_name(category) in policy.category_keys for category in tool.categories
     )
 
 
