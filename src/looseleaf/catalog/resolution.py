@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
+    from looseleaf.memory.registry import RegisteredFile
     from looseleaf.memory.scope import Layer, Scope, Where
 
     Outcome = TypeVar("Outcome")
@@ -177,13 +178,14 @@ def layer_of(where: Where, default: Layer) -> Layer:
 
 def scope_of(context: Context, file: str, where: Where) -> Scope:
     """Find the page that a filename means, if allowed: on the layer of `where`, or its own."""
-    layer = layer_of(where, context.pages.registry.layer_of(file))
+    registered_file = context.pages.registry.get(file)
+    layer = layer_of(where, registered_file.layer if registered_file else "agent")
     if context.principal.is_local:
         return _require_page_owner(context, shelf_of(context, where, layer).page(file))
     record = resolve_agent(context, where) if layer == "agent" else None
     shelf = record.shelf if record else shelf_of(context, where, layer)
     scope = _require_page_owner(context, shelf.page(file))
-    allow_page(context, scope, owner=record.owner if record else 0)
+    _allow_file(context, scope, registered_file, owner=record.owner if record else 0)
     return scope
 
 
@@ -194,9 +196,15 @@ def _require_page_owner(context: Context, scope: Scope) -> Scope:
     return scope
 
 
-def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
-    """Raise unless the operation is allowed on this page; `owner` is its agent's, if known."""
-    registered_file = context.pages.registry.get(scope.filename)
+def allow_page(context: Context, scope: Scope) -> None:
+    """Raise unless the operation is allowed on this page."""
+    _allow_file(context, scope, context.pages.registry.get(scope.filename))
+
+
+def _allow_file(
+    context: Context, scope: Scope, registered_file: RegisteredFile | None, *, owner: int = 0
+) -> None:
+    """Raise unless the operation is allowed on a page; `owner` is its agent's, if known."""
     if scope.agent_id and not owner:
         owner = context.parts.agents.resolve(scope.agent_id).owner
     authorize(context.principal, context.permission, scope.shelf, owner=owner, file=registered_file)

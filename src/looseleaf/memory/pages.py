@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.memory.registry import FileRegistry, RegisteredFile
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.sections import Section
     from looseleaf.memory.store import Change, PageEntry, Store
@@ -243,7 +243,7 @@ class MemoryPages:
 
         `replacement` is the new text of a page or section, which must be complete.
         """
-        self._require_editable(scope, change)
+        file = self._require_editable(scope, change)
         store = self.store_for(scope)
         needs_check = change.precondition is not None and not store.capabilities.preconditions
         if needs_check and not store.exists(scope):
@@ -263,17 +263,19 @@ class MemoryPages:
                 from looseleaf.memory.text.replacement import Replacement, refuse_loss
 
                 texts = (current, new_content, replacement or b"")
-                is_core = self.registry.is_protected(scope.filename)
+                is_core = file is not None and file.protected
                 refuse_loss(scope.filename, Replacement(*texts, is_core), change)
             return new_content
 
         outcome = store.edit(scope, rewrite, change=change)
         return self._finish(scope, outcome, change, new_content)
 
-    def _require_editable(self, scope: Scope, change: Change) -> None:
+    def _require_editable(self, scope: Scope, change: Change) -> RegisteredFile | None:
+        """Return the registered file of a page, or raise if it is not changed by hand."""
         file = self.registry.get(scope.filename)
         if file is not None and file.editable is False and change.operation != COMPOSE:
             raise NotEditable(scope.filename)
+        return file
 
     def _check(self, scope: Scope, text: str | bytes) -> bytes:
         content = text if isinstance(text, bytes) else _encode(scope.filename, text)
@@ -287,8 +289,7 @@ class MemoryPages:
         if outcome.changed and self._listeners:
             state = (outcome.hash, outcome.previous, outcome.bytes, outcome.revision)
             self._tell(Changed(scope, change, *state))
-        warnings = self.registry.size_warnings(scope.filename, content)
-        warnings += self.registry.placement_warnings(scope.filename, scope.layer)
+        warnings = self.registry.save_warnings(scope.filename, scope.layer, content)
         if content.translate(None, _PLAIN):
             from looseleaf.memory.text.hidden_characters import build_hidden_warnings
 

@@ -131,30 +131,17 @@ class FileRegistry:
 
     def size_warnings(self, filename: str, content: bytes) -> tuple[str, ...]:
         """Warn about a page over its budgets; such a page is never refused."""
-        file = self.get(filename)
-        limit = file.byte_budget if file else BYTE_BUDGET
-        warnings = []
-        if limit and len(content) > limit:
-            warnings.append(
-                f"{filename} has {len(content)} bytes, more than {limit}: condense it, move what "
-                "happened to the daily journal, or split it into pages."
-            )
-        budget = file.word_budget if file else 0
-        # Few blanks cannot separate many words; counting blanks takes a tenth of the time.
-        if budget and len(content.translate(None, _NOT_BLANK)) >= budget:
-            words = len(content.split())
-            if words > budget:
-                warnings.append(f"{filename} has {words} words, more than {budget}: prune it.")
-        return tuple(warnings)
+        return _build_size_warnings(filename, self.get(filename), content)
 
-    def placement_warnings(self, filename: str, layer: Layer) -> tuple[str, ...]:
-        """Warn about a page that no prompt gives and no search of an agent finds.
+    def save_warnings(self, filename: str, layer: Layer, content: bytes) -> tuple[str, ...]:
+        """Warn about a page over its budgets, or that no prompt gives and no search finds.
 
         An agent's own pages are found by its searches, whether or not they are registered.
         """
         file = self.get(filename)
+        warnings = _build_size_warnings(filename, file, content)
         if file is not None and file.layer == layer:
-            return ()
+            return warnings
         if file is not None:
             place = f"it belongs to the layer {file.layer}, so leave out the layer"
         elif layer != "agent":
@@ -163,8 +150,8 @@ class FileRegistry:
             )
             place = f"nobody has registered it (registered there: {filenames})"
         else:
-            return ()
-        return (f"No prompt gives {filename} on the layer {layer}: {place}.",)
+            return warnings
+        return (*warnings, f"No prompt gives {filename} on the layer {layer}: {place}.")
 
     def is_protected(self, filename: str) -> bool:
         """Say whether a page can be cleared but not deleted."""
@@ -197,6 +184,25 @@ class FileRegistry:
                 new.convention_path
             ):
                 raise _build_error(new.filename, "convention_path", f"{old.filename} is kept there")
+
+
+def _build_size_warnings(
+    filename: str, file: RegisteredFile | None, content: bytes
+) -> tuple[str, ...]:
+    limit = file.byte_budget if file else BYTE_BUDGET
+    warnings = []
+    if limit and len(content) > limit:
+        warnings.append(
+            f"{filename} has {len(content)} bytes, more than {limit}: condense it, move what "
+            "happened to the daily journal, or split it into pages."
+        )
+    budget = file.word_budget if file else 0
+    # Few blanks cannot separate many words; counting blanks takes a tenth of the time.
+    if budget and len(content.translate(None, _NOT_BLANK)) >= budget:
+        words = len(content.split())
+        if words > budget:
+            warnings.append(f"{filename} has {words} words, more than {budget}: prune it.")
+    return tuple(warnings)
 
 
 def check_mode(mode: str) -> str:
