@@ -158,7 +158,7 @@ def test_a_property_is_built_once() -> None:
     assert (new_text.words, counts, field_names(Text)) == (["three"], [1, 1], ("text", "count"))
     assert text == replace(text)
     with pytest.raises(AttributeError, match="cannot be changed"):
-        text.words = []  # type: ignore[misc]
+        text.words = []
 
 
 def test_values_of_different_classes_are_never_equal() -> None:

@@ -37,6 +37,22 @@ def test_a_workspace_has_all_of_the_catalog(workspace: Workspace) -> None:
     assert {one.owner for one in workspace.operations().all()} == {"looseleaf"}
 
 
+def test_what_follows_from_the_operations_is_built_once(operations: Operations) -> None:
+    """From the moment that they stay the same."""
+    counts: list[int] = []
+
+    def list_names(entries: Operations) -> list[str]:
+        counts.append(1)
+        return [entry.name for entry in entries.all()]
+
+    assert operations.derive(list_names) == []
+    operations.register("acme/greet", greet, permission="read")
+    operations.freeze()
+    assert operations.derive(list_names) is operations.derive(list_names)
+    assert operations.derive(list_names) == ["acme/greet"]
+    assert len(counts) == 2
+
+
 def test_a_function_becomes_an_operation(operations: Operations, workspace: Workspace) -> None:
     """With its permission, its kind and its schema."""
     made = operations.register("acme/greet", greet, permission="read", read_only=True, owner="acme")

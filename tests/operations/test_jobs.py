@@ -6,9 +6,12 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.registry import Operations
+from looseleaf.catalog.tools import names
 from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import FlowMissing, InvalidWorkflow, JobMissing
 from looseleaf.operations import flows, jobs, pipelines
+from looseleaf.values import replace
 from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
@@ -47,6 +50,27 @@ def test_steps_run_without_a_pipeline(house: Workspace) -> None:
     assert job.next_attempt_at == "2190-01-01T00:00:00Z"
     with pytest.raises(InvalidWorkflow, match="source is missing"):
         jobs.execute(house.context, steps=(Step(type="input"),))
+
+
+def test_the_tools_of_all_operations_are_listed_once(
+    house: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For all steps that name tools, and for every job; steps that name none list none."""
+    lists: list[int] = []
+    list_names = names.list_tool_names
+
+    def count(operations: Operations) -> list[str]:
+        lists.append(1)
+        return list_names(operations)
+
+    monkeypatch.setattr(names, "list_tool_names", count)
+    steps = (TEXT, TEXT, TEXT)
+    jobs.execute(house.context, steps=tuple(replace(step, id="") for step in steps))
+    assert not lists
+    ask = Step(type="ai", settings={"prompt": "Hi", "enabled_tools": ["agent_memory"]})
+    for _ in range(2):
+        jobs.execute(house.context, steps=(ask, ask, ask))
+    assert lists == [1]
 
 
 def test_a_start_that_makes_no_sense_is_refused(house: Workspace) -> None:

@@ -8,7 +8,9 @@ from looseleaf.values import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Any, Protocol, TypeVar
+
+    Derived = TypeVar("Derived")
 else:
     Protocol = object
 
@@ -44,5 +46,8 @@ class OperationList(Protocol):
     def all(self) -> tuple[Operation, ...]:
         """Give every operation, by name."""
 
+    def derive(self, build: Callable[[OperationList], Derived]) -> Derived:
+        """Return what a function builds from the operations, once in the life of the workspace."""
+
     def __contains__(self, name: object) -> bool:
-        """Say whether there is an operation of this name."""
+        """Return whether there is an operation of this name."""

@@ -18,7 +18,7 @@ from looseleaf.errors.operations import ToolDenied, ToolMissing
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.prompts import PROMPT, start_session
 from looseleaf.mcp_server.tool_results import answer, report_fault
-from looseleaf.values import value
+from looseleaf.values import built_once, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,16 @@ class Features:
 
     tools: tuple[OperationTool, ...]
 
+    @built_once
+    def open_descriptions(self) -> tuple[dict[str, Any], ...]:
+        """The tools as the protocol lists them; callers share it and must not change it."""
+        return tuple(describe(tool, is_scoped=False) for tool in self.tools)
+
+    @built_once
+    def scoped_descriptions(self) -> tuple[dict[str, Any], ...]:
+        """The same for an agent, which has no choice of agent and user."""
+        return tuple(describe(tool, is_scoped=True) for tool in self.tools)
+
 
 def build_instructions(settings: Settings) -> str:
     """Build the instructions for a model; they name only tools that the settings allow."""
@@ -80,10 +90,11 @@ def build_instructions(settings: Settings) -> str:
 
 def list_tools(features: Features, context: Context, _params: Parameters) -> dict[str, Any]:
     """List the tools that the policy of the agent and the settings allow."""
-    is_scoped = bool(context.principal.agent_id)
-    choices = choose_listed_tools(context, find_acting_agent(context), features.tools)
-    tools = [tool for tool, choice in zip(features.tools, choices, strict=True) if choice.is_given]
-    return {"tools": [describe(tool, is_scoped=is_scoped) for tool in tools]}
+    agent = find_acting_agent(context)
+    choices = choose_listed_tools(context, agent, features.tools)
+    descriptions = features.scoped_descriptions if agent else features.open_descriptions
+    pairs = zip(descriptions, choices, strict=True)
+    return {"tools": [description for description, choice in pairs if choice.is_given]}
 
 
 def describe(tool: OperationTool, *, is_scoped: bool) -> dict[str, Any]:

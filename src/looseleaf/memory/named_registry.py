@@ -6,7 +6,10 @@ from looseleaf.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, Self, TypeVar
+
+    Derived = TypeVar("Derived")
 
 
 class NamedRegistry:
@@ -17,6 +20,7 @@ class NamedRegistry:
 
     def __init__(self) -> None:
         self._entries: dict[str, Any] = {}
+        self._derived: dict[Callable[[Any], Any], Any] = {}
         self._is_frozen = False
 
     def deregister(self, name: str) -> bool:
@@ -27,6 +31,15 @@ class NamedRegistry:
     def freeze(self) -> None:
         """End the registration: from now on the entries stay the same."""
         self._is_frozen = True
+
+    def derive(self, build: Callable[[Self], Derived]) -> Derived:
+        """Return what a function builds from the entries: once, from when they stay the same."""
+        if not self._is_frozen:
+            return build(self)
+        if build not in self._derived:
+            self._derived[build] = build(self)
+        derived: Derived = self._derived[build]
+        return derived
 
     def _by_priority(self) -> tuple[Any, ...]:
         """Give the entries by priority, then by name, whatever the order of registration."""

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from looseleaf import Data, LeftOut, Tool, Workspace
+from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through
+from looseleaf.agents import config
 from looseleaf.catalog.tools.access import decide_agent_tool, decide_request_tools
 from looseleaf.catalog.tools.model_tools import choose_request_tools
 from looseleaf.catalog.tools.operation_tools import list_operation_tools
+from looseleaf.mcp_server.features import Features, list_tools
+from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 from looseleaf.prompt.request import Request
 from tests.modules import read_modules
 
@@ -94,3 +98,26 @@ def test_case_does_not_matter(
     """A tool that a list allows is offered, however the list spells it."""
     choices = choose_request_tools(workspace.context, request_of(workspace, policy, **fields))
     assert "get_agent_memory" in {choice.name for choice in choices if choice.is_given}
+
+
+def test_a_list_of_tools_reads_the_policy_of_its_agent_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many tools there are; and the next list follows a policy that has changed."""
+    reads: list[int] = []
+
+    def count(policy: dict[str, Any] | None) -> ToolPolicy:
+        reads.append(1)
+        return parse_tool_policy(policy)
+
+    monkeypatch.setattr(config, "parse_tool_policy", count)
+    features = Features(list_operation_tools(workspace.context))
+    agent = workspace.agents.resolve("ada")
+    context = workspace.acting(principal=act_through(LOCAL_ADMINISTRATOR, agent.id, user=1))
+    for denied in ("get_agent_memory", "find_pages"):
+        policy = {"mode": "deny", "tools": [denied]}
+        workspace.agents.configure("ada", {"tool_policy": policy})
+        reads.clear()
+        listed = {tool["name"] for tool in list_tools(features, context, {})["tools"]}
+        assert len(reads) == 1
+        assert {"get_agent_memory", "find_pages"} - listed == {denied}

@@ -10,8 +10,9 @@ from __future__ import annotations
 from looseleaf.catalog.resolution import find_acting_agent, find_operation
 from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import SYSTEM, ModelRights, may_call
+from looseleaf.catalog.tools.model_rights import SYSTEM, CallRights, ModelRights
 from looseleaf.catalog.tools.operation_tools import (
+    VARIANTS,
     format_tool_name,
     list_operation_tools,
     tools_of,
@@ -38,10 +39,19 @@ if TYPE_CHECKING:
 
 
 # Operations that read, or write, the same text: a policy that names one of them means all.
-_EQUIVALENTS = (
-    ("datamachine/get-agent-memory", "datamachine/get-agent-file"),
-    ("datamachine/write-agent-file", "datamachine/upload-agent-file"),
-)
+_EQUIVALENTS = {
+    name: group
+    for group in (
+        ("datamachine/get-agent-memory", "datamachine/get-agent-file"),
+        ("datamachine/write-agent-file", "datamachine/upload-agent-file"),
+    )
+    for name in group
+}
+# For each operation, the actions that run it: the name of their tool, and what they fix.
+_ACTIONS: dict[str, list[tuple[str, Mapping[str, str]]]] = {}
+for _tool in MODEL_TOOLS.values():
+    for _action in _tool.actions.values():
+        _ACTIONS.setdefault(_action.operation, []).append((_tool.name, _action.fixed_arguments))
 GIVEN = "given"
 DENIED = "policy_deny"
 MODE = "mode"
@@ -83,19 +93,20 @@ def choose_listed_tools(
     Tools that a closed journal would refuse are left out, and tools that a credential bound
     to an agent may never use.
     """
-    choices = (_choose_operation(agent, tool) for tool in tools)
-    return tuple(_choose_listed(context, agent, choice) for choice in choices)
+    principal, journal = context.principal, context.settings.daily_memory_enabled
+    rights = CallRights(principal, agent, principal.user_id) if agent is not None else None
+    return tuple(_choose_listed(agent, rights, tool, journal=journal) for tool in tools)
 
 
-def _choose_listed(context: Context, agent: AgentRecord | None, choice: ToolChoice) -> ToolChoice:
-    tool, principal = choice.tool, context.principal
-    if not choice.is_given or isinstance(tool, ModelTool):
+def _choose_listed(
+    agent: AgentRecord | None, rights: CallRights | None, tool: OperationTool, *, journal: bool
+) -> ToolChoice:
+    choice = _choose_operation(agent, tool)
+    if not choice.is_given:
         return choice
-    if tool.writes_journal and not context.settings.daily_memory_enabled:
+    if tool.writes_journal and not journal:
         return ToolChoice(tool, JOURNAL_CLOSED)
-    is_allowed = agent is None or may_call(
-        principal, tool.operation, tool.fixed_arguments, agent, principal.user_id
-    )
+    is_allowed = rights is None or rights.allow(tool.operation, tool.fixed_arguments)
     return choice if is_allowed else ToolChoice(tool, RIGHTS)
 
 
@@ -207,24 +218,22 @@ def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
 
 def list_equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
     """Name the tools that do what a tool of an operation does, itself first."""
-    group = next((group for group in _EQUIVALENTS if operation.name in group), ())
+    group = _EQUIVALENTS.get(operation.name, ())
     group_names = tuple(map(format_tool_name, group))
     equivalents = group_names if name in group_names else ()
-    operations = (operation.name, *(group if equivalents else ()))
     composite = [
-        tool.name
-        for tool in MODEL_TOOLS.values()
-        for action in tool.actions.values()
-        if action.operation in operations and _is_same(action.fixed_arguments, operation, name)
+        tool
+        for operation_name in (group if equivalents else (operation.name,))
+        for tool, fixed_arguments in _ACTIONS.get(operation_name, ())
+        if _is_same(fixed_arguments, operation, name)
     ]
     return tuple(dict.fromkeys((name, *equivalents, *composite)))
 
 
 def _is_same(fixed_arguments: Mapping[str, str], operation: Operation, name: str) -> bool:
-    """Say whether an action may do what a tool of the same operation does."""
-    tool_arguments = next(
-        (tool.fixed_arguments for tool in tools_of(operation) if tool.name == name), {}
-    )
+    """Return whether an action may do what a tool of the same operation does."""
+    variants = VARIANTS.get(operation.name, ())
+    tool_arguments = next((tool.fixed_arguments for tool in variants if tool.name == name), {})
     return all(tool_arguments.get(key, text) == text for key, text in fixed_arguments.items())
 
 
@@ -235,12 +244,15 @@ def decide_operation_tool(
 
     A policy that denies a tool denies its equivalents; one that allows a tool allows them.
     """
-    names = list_equivalent_names(operation, name)
-    decisions = [decide_agent_tool(agent, equivalent, operation.categories) for equivalent in names]
-    if agent is None:
-        return decisions[0]
+    own_decision = decide_agent_tool(agent, name, operation.categories)
+    if agent is None or not agent.configuration.has_tool_policy:
+        return own_decision
     allows = agent.configuration.tool_policy.mode == "allow"
-    return next((decision for decision in decisions if decision.allowed is allows), decisions[0])
+    for equivalent in list_equivalent_names(operation, name):
+        decision = decide_agent_tool(agent, equivalent, operation.categories)
+        if decision.allowed is allows:
+            return decision
+    return own_decision
 
 
 def decide_agent_tool(

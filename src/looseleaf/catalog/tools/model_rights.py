@@ -53,47 +53,60 @@ class ModelRights:
         self._agent, self._user_id = request.agent, request.user
         self._person = _find_person(context, request)
         self._is_attended = not context.principal.is_agent and request.mode not in UNATTENDED
-        self._principals: dict[frozenset[str], Principal] = {}
+        self._calls: dict[frozenset[str], CallRights] = {}
 
     def principal(self, capabilities: frozenset[str] = _NO_CAPABILITIES) -> Principal:
-        """Give the principal of the model, with capabilities that a tool policy names."""
-        if capabilities not in self._principals:
+        """Return the principal of the model, with capabilities that a tool policy names."""
+        return self._call_rights(capabilities).principal
+
+    def _call_rights(self, capabilities: frozenset[str]) -> CallRights:
+        if capabilities not in self._calls:
             role = self._person.role_on(self._agent.id, self._agent.owner)
-            self._principals[capabilities] = replace(
+            principal = replace(
                 confine(self._person, capabilities),
                 grants=FrozenDict({self._agent.id: role} if role else {}),
                 is_attended=self._is_attended,
             )
-        return self._principals[capabilities]
+            self._calls[capabilities] = CallRights(principal, self._agent, self._user_id)
+        return self._calls[capabilities]
 
     def allow(
         self, operation: Operation, fixed_arguments: Mapping[str, str], *, is_in_policy: bool
     ) -> bool:
-        """Say whether any call of an operation is allowed."""
+        """Return whether any call of an operation is allowed."""
         capabilities = list_policy_capabilities(operation) if is_in_policy else _NO_CAPABILITIES
-        principal = self.principal(capabilities)
-        return may_call(principal, operation, fixed_arguments, self._agent, self._user_id)
+        return self._call_rights(capabilities).allow(operation, fixed_arguments)
 
 
-def may_call(
-    principal: Principal,
-    operation: Operation,
-    fixed_arguments: Mapping[str, str],
-    agent: AgentRecord,
-    user_id: int,
-) -> bool:
-    """Say whether a principal may call an operation for an agent and a user at all.
+class CallRights:
+    """The operations that a principal may call for an agent and a user at all.
 
     A tool that takes a page may be allowed on the user's pages and not on the agent's. The
-    operation itself decides about each call.
+    operation itself decides about each call. Many tools need the same permission, which is looked
+    up once; so this is made anew for each list of tools.
     """
-    is_append = operation.permission == "write" and fixed_arguments.get("mode") == "append"
-    permission = "append" if is_append else operation.permission
-    if find_requirement(principal, permission, agent.shelf, owner=agent.owner) is None:
-        return True
-    takes_page = "memory" in operation.categories and "file" in list_argument_names(operation)
-    places = (Shelf("user", user_id), None) if permission in _OF_EVERYONE or takes_page else ()
-    return any(find_requirement(principal, permission, place) is None for place in places)
+
+    def __init__(self, principal: Principal, agent: AgentRecord, user_id: int) -> None:
+        self.principal = principal
+        self._agent, self._user_id = agent, user_id
+        self._decisions: dict[tuple[str, bool], bool] = {}
+
+    def allow(self, operation: Operation, fixed_arguments: Mapping[str, str]) -> bool:
+        """Return whether any call of an operation is allowed."""
+        is_append = operation.permission == "write" and fixed_arguments.get("mode") == "append"
+        permission = "append" if is_append else operation.permission
+        takes_page = "memory" in operation.categories and "file" in list_argument_names(operation)
+        key = permission, permission in _OF_EVERYONE or takes_page
+        if key not in self._decisions:
+            self._decisions[key] = self._decide(*key)
+        return self._decisions[key]
+
+    def _decide(self, permission: str, is_for_pages: bool) -> bool:  # noqa: FBT001 - a key
+        agent = self._agent
+        if find_requirement(self.principal, permission, agent.shelf, owner=agent.owner) is None:
+            return True
+        places = (Shelf("user", self._user_id), None) if is_for_pages else ()
+        return any(find_requirement(self.principal, permission, place) is None for place in places)
 
 
 def list_policy_capabilities(operation: Operation) -> frozenset[str]:

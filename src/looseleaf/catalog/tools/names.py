@@ -29,14 +29,22 @@ def check_tool_names(operations: OperationList, policy: ToolPolicy) -> None:
 
 def find_unknown_tools(operations: OperationList, policy: ToolPolicy) -> Iterator[str]:
     """Describe each unknown name in a tool policy, with the names that may be meant."""
-    for kind, names, available in (
-        ("tool", policy.tools, list_tool_names(operations)),
-        ("category", policy.categories, list_tool_categories(operations)),
+    for kind, names, fold_available in (
+        ("tool", policy.tools, _fold_tool_names),
+        ("category", policy.categories, _fold_tool_categories),
     ):
-        available_names = {casefold_name(name): name for name in available}
+        available_names = operations.derive(fold_available) if names else {}
         for name in names:
             if casefold_name(name) not in available_names:
                 yield _describe(kind, name, available_names)
+
+
+def _fold_tool_names(operations: OperationList) -> Mapping[str, str]:
+    return {casefold_name(name): name for name in list_tool_names(operations)}
+
+
+def _fold_tool_categories(operations: OperationList) -> Mapping[str, str]:
+    return {casefold_name(name): name for name in list_tool_categories(operations)}
 
 
 def list_tool_names(operations: OperationList) -> list[str]:

@@ -6,7 +6,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.stated_origin import ORIGIN, ORIGIN_SCHEMA, takes_origin
 from looseleaf.errors.operations import ToolMissing
-from looseleaf.values import replace, value
+from looseleaf.values import built_once, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
-    from looseleaf.catalog.operation import Operation
+    from looseleaf.catalog.operation import Operation, OperationList
 
 SMALL = (
     "get_agent_memory",
@@ -150,7 +150,21 @@ class OperationTool:
         return writes_journal(self.operation)
 
     def parameters(self, *, is_scoped: bool) -> dict[str, Any]:
-        """Give the JSON schema of its arguments; `is_scoped` leaves no choice of agent and user."""
+        """Return the JSON schema of its arguments; callers share it and must not change it.
+
+        `is_scoped` leaves no choice of agent and user.
+        """
+        return self._scoped_parameters if is_scoped else self._open_parameters
+
+    @built_once
+    def _scoped_parameters(self) -> dict[str, Any]:
+        return self._build_parameters(is_scoped=True)
+
+    @built_once
+    def _open_parameters(self) -> dict[str, Any]:
+        return self._build_parameters(is_scoped=False)
+
+    def _build_parameters(self, *, is_scoped: bool) -> dict[str, Any]:
         hidden_names = {
             *self.fixed_arguments,
             *self.hidden_arguments,
@@ -223,11 +237,11 @@ def list_operation_tools(context: Context, *, full: bool = True) -> tuple[Operat
             tool.name: tool for operation in list(CATALOG.values()) for tool in tools_of(operation)
         }
         return tuple(_without_choice(by_name[name]) for name in SMALL)
-    by_name = {
-        tool.name: tool
-        for operation in context.parts.operations().all()
-        for tool in tools_of(operation)
-    }
+    return context.parts.operations().derive(_list_all_tools)
+
+
+def _list_all_tools(operations: OperationList) -> tuple[OperationTool, ...]:
+    by_name = {tool.name: tool for operation in operations.all() for tool in tools_of(operation)}
     return tuple(by_name[name] for name in sorted(by_name))
 
 
