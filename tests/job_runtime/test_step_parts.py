@@ -188,6 +188,24 @@ def test_a_right_that_is_taken_away_ends_a_turn_before_its_next_step(owned: Benc
     assert not owned.workspace.pages.list(owned.agent.shelf, "daily")
 
 
+def test_a_step_looks_its_user_up_once(owned: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the right to run the job, and for the rights of its agent; and again for each step."""
+    user_ids: list[int] = []
+    users = type(owned.workspace.accounts().users)
+    find = users.find
+
+    def count(accounts: Any, user_id: Any) -> Any:  # noqa: ANN401 - as the method takes it
+        user_ids.append(user_id)
+        return find(accounts, user_id)
+
+    job = job_of(owned, 0)
+    monkeypatch.setattr(users, "find", count)
+    for _ in range(2):
+        user_ids.clear()
+        act_in_job(owned.workspace.context, job)
+        assert len(user_ids) == 1
+
+
 def test_our_own_jobs_ask_for_no_user(owned: Bench) -> None:
     """The upkeep of an agent goes on while its owner is disabled."""
     admit(owned, PEOPLE["owner, disabled"])

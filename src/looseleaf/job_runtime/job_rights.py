@@ -7,23 +7,27 @@ from looseleaf.errors.workflows import JobForbidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.access.principals import Principal
     from looseleaf.catalog.context import Context
     from looseleaf.workflows.job import Job
 
 
-def require_job_rights(context: Context, job: Job) -> None:
-    """Raise `JobForbidden` where the user of a job may no longer run it, before its next step.
+def require_job_rights(context: Context, job: Job) -> Principal | None:
+    """Return the user of a job with the rights of now, or raise `JobForbidden`.
 
-    Looseleaf's own jobs have no user: they run whether the owner of the agent is active or not.
+    A user who may no longer run the job is refused before its next step. Looseleaf's own jobs have
+    no user (None): they run whether the owner of the agent is active or not.
     """
     agent = context.parts.agents.resolve(job.agent_id)
     if job.source == "system":
-        return
+        return None
     user_id = job.user_id or agent.owner
-    principal = build_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
+    accounts = context.parts.accounts()
+    principal = build_user_principal(accounts, user_id, agent_id=agent.id, name=agent.slug)
     requirement = find_job_requirement(principal, agent.shelf, agent.owner)
     if requirement is not None:
         raise JobForbidden(user_id, agent.slug, requirement)
+    return principal
 
 
 class JobRights:

@@ -187,7 +187,7 @@ def act_in_job(context: Context, job: Job) -> Context:
     """
     if not job.agent_id:
         return replace(context, surface=SURFACE)
-    require_job_rights(context, job)
+    person = require_job_rights(context, job)
     place = Where(job.agent_id, job.user_id or None)
     request = build_request(context.with_permission("read"), SURFACE, where=place)
     agent_context = replace(
@@ -197,7 +197,7 @@ def act_in_job(context: Context, job: Job) -> Context:
         reason="",
         activity=Activity(JOB, f"job-{job.id}"),
     )
-    return bind_pages(confine_to_agent(agent_context, request))
+    return bind_pages(confine_to_agent(agent_context, request, person=person))
 
 
 def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:

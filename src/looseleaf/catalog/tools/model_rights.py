@@ -30,14 +30,19 @@ _OF_EVERYONE = ("read", "history")  # on pages that all agents share
 
 
 def confine_to_agent(
-    context: Context, request: Request, capabilities: frozenset[str] = _NO_CAPABILITIES
+    context: Context,
+    request: Request,
+    capabilities: frozenset[str] = _NO_CAPABILITIES,
+    *,
+    person: Principal | None = None,
 ) -> Context:
     """Give a context in which the agent of a request acts on itself alone, at most as operator.
 
     `capabilities` are those that its tool policy names. Where nobody is present, the agent has the
-    rights of the request's user; otherwise those of the person who is present.
+    rights of the request's user; otherwise those of the person who is present. `person` has these
+    rights, if they have just been looked up.
     """
-    principal = ModelRights(context, request).principal(capabilities)
+    principal = ModelRights(context, request, person).principal(capabilities)
     return replace(context, principal=principal, settings=choose_settings(context))
 
 
@@ -49,9 +54,9 @@ def choose_settings(context: Context) -> Settings:
 class ModelRights:
     """The rights of the model in one request, looked up once for all tools."""
 
-    def __init__(self, context: Context, request: Request) -> None:
+    def __init__(self, context: Context, request: Request, person: Principal | None = None) -> None:
         self._agent, self._user_id = request.agent, request.user
-        self._person = _find_person(context, request)
+        self._person = person or _find_person(context, request)
         self._is_attended = not context.principal.is_agent and request.mode not in UNATTENDED
         self._calls: dict[frozenset[str], CallRights] = {}
 
