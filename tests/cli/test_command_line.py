@@ -6,12 +6,15 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
 
+from looseleaf.cli import groups
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.command_line import looseleaf_command
+from looseleaf.cli.command_table import CommandTable
 from looseleaf.cli.groups import Command, Group
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
 from tests.cli.conftest import Run
@@ -134,3 +137,18 @@ def test_the_help_of_the_whole_says_the_exit_codes(run: Run) -> None:
     lines = run("--help").text.partition("Exit codes:\n")[2].splitlines()
     codes = {0, FAILED, INTERRUPTED, *(code for _, code in EXIT_CODES)}
     assert [int(line.split()[0]) for line in lines] == sorted(codes)
+
+
+def test_a_call_builds_the_table_of_commands_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However deep the command lies."""
+    tables: list[CommandTable] = []
+
+    def build(*arguments: Any) -> CommandTable:  # noqa: ANN401 - as the class takes them
+        tables.append(CommandTable(*arguments))
+        return tables[-1]
+
+    monkeypatch.setattr(groups, "CommandTable", build)
+    assert run("memory", "append", "Facts", "a line").code == 0
+    assert len(tables) == 1

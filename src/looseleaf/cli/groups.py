@@ -209,7 +209,9 @@ class DefaultGroup(Group):
 
 def table_of(ctx: click.Context) -> CommandTable:
     """Return the table of the registered commands of this call."""
-    table: CommandTable = ctx.meta.setdefault(_TABLE, CommandTable(None, _report_problem))
+    if _TABLE not in ctx.meta:
+        ctx.meta[_TABLE] = CommandTable(None, _report_problem)
+    table: CommandTable = ctx.meta[_TABLE]
     return table
 
 

@@ -175,14 +175,12 @@ class FileRegistry:
             )
 
     def _refuse_if_taken(self, new: RegisteredFile) -> None:
-        for old in self._files.values():
-            if old.filename == new.filename:
-                continue
-            if casefold_name(old.filename) == casefold_name(new.filename):
-                raise NameTaken(new.filename, old.filename)
-            if new.convention_path and casefold_name(old.convention_path) == casefold_name(
-                new.convention_path
-            ):
+        twin = self.get(new.filename)
+        if twin is not None and twin.filename != new.filename:
+            raise NameTaken(new.filename, twin.filename)
+        path = casefold_name(new.convention_path)
+        for old in self._files.values() if path else ():
+            if old.filename != new.filename and casefold_name(old.convention_path) == path:
                 raise _build_error(new.filename, "convention_path", f"{old.filename} is kept there")
 
 
