@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import Forbidden
 from looseleaf.memory import provenance
-from looseleaf.values import FrozenDict, replace, value
+from looseleaf.values import FrozenDict, built_once, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Principal:
     is_model: bool = False  # whether a model chooses what is done, with a person's own credential
     is_attended: bool = False  # whether the person whose rights it has is present
 
-    @property
+    @built_once
     def is_local(self) -> bool:
         """Whether it is the operator on this machine, who may do everything."""
         return self.kind == LOCAL

@@ -42,7 +42,10 @@ class NamedRegistry:
         return derived
 
     def _by_priority(self) -> tuple[Any, ...]:
-        """Give the entries by priority, then by name, whatever the order of registration."""
+        """Return the entries by priority, then by name, whatever the order of registration."""
+        return self.derive(NamedRegistry._sort_by_priority)
+
+    def _sort_by_priority(self) -> tuple[Any, ...]:
         return tuple(sorted(self._entries.values(), key=lambda entry: (entry.priority, entry.name)))
 
     def _refuse_if_frozen(self, name: str) -> None:

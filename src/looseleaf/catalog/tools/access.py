@@ -248,7 +248,9 @@ def decide_operation_tool(
     if agent is None or not agent.configuration.has_tool_policy:
         return own_decision
     allows = agent.configuration.tool_policy.mode == "allow"
-    for equivalent in list_equivalent_names(operation, name):
+    if own_decision.allowed is allows:
+        return own_decision
+    for equivalent in list_equivalent_names(operation, name)[1:]:
         decision = decide_agent_tool(agent, equivalent, operation.categories)
         if decision.allowed is allows:
             return decision

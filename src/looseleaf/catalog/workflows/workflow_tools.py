@@ -84,6 +84,6 @@ def find_step_faults(
 ) -> Iterator[str]:
     """Describe each unknown tool in the settings of a step."""
     for name in _LISTS:
-        tools = ToolPolicy(tools=tuple(settings.get(name) or ()))
-        for fault in find_unknown_tools(operations, tools):
+        tools = tuple(settings.get(name) or ())
+        for fault in find_unknown_tools(operations, ToolPolicy(tools=tools)) if tools else ():
             yield f"in {name} of step {step_id} {fault.partition('. ')[0]}"

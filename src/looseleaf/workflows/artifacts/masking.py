@@ -22,8 +22,8 @@ _SECRET_WORDS = {
     *("credential", "credentials", "nonce", "passphrase", "passwd", "password", "passwords"),
     *("pwd", "secret", "secrets", "signature", "token", "tokens"),
 }
-_SECRET_PAIRS = (("api", "key"), ("private", "key"), ("access", "key"), ("secret", "key"))
-_SECRET_PARTS = ("apikey", "password", "secret", "credential", "accesstoken", "authtoken", "nonce")
+_SECRET_PAIRS = {("api", "key"), ("private", "key"), ("access", "key"), ("secret", "key")}
+_SECRET_PART = re.compile(r"apikey|password|secret|credential|accesstoken|authtoken|nonce")
 _COUNTED = {"token", "tokens"}  # a number under such a key counts a model's tokens
 _SHAPES = (
     re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"),
@@ -81,12 +81,10 @@ def split_key(key: str) -> tuple[str, ...]:
 
 
 def is_secret_key(words: tuple[str, ...]) -> bool:
-    """Say whether the value under a key of these words is a secret."""
-    if _SECRET_WORDS & set(words):
+    """Return whether the value under a key of these words is a secret."""
+    if not _SECRET_WORDS.isdisjoint(words) or not _SECRET_PAIRS.isdisjoint(pairwise(words)):
         return True
-    if any(pair in pairwise(words) for pair in _SECRET_PAIRS):
-        return True
-    return any(part in word for word in words for part in _SECRET_PARTS)
+    return any(map(_SECRET_PART.search, words))
 
 
 def _mask_shape(shape: re.Match[str]) -> str:
