@@ -82,6 +82,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "stores/disk/workflows/*",
         "stores/workflow_resources.py",
         "web/admin/views/workflows/*",
+        "web/flow_files.py",
         "web/job_*.py",
         "web/webhooks.py",
         "web/worker_start.py",
@@ -103,6 +104,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "operations/pending_upgrades.py",
         "web/admin/views/agents/bundle.py",
         "web/admin/views/operation/bundle*.py",
+        "web/archives.py",
     ),
     "imports": (
         "bundles/git/*",
@@ -166,10 +168,7 @@ DEBT: dict[str, str] = {
     "operations/doctor.py": "upkeep workflows",
     "operations/prompt.py": "workflows",
     "remote/context.py": "chat",
-    "web/app.py": "chat workflows",
-    "web/rest/openapi_paths.py": "workflows",
     "web/server.py": "workflows",
-    "web/uploads.py": "workflows",
 }
 # A feature's plugin module, its views, endpoints and commands use a surface; nothing else of it.
 SURFACES = {"mcp_server", "remote", "web", "cli"}

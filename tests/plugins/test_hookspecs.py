@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from starlette.testclient import TestClient
 
 from looseleaf import Change, Scope, Shelf, Workspace
 from looseleaf.access.principals import Principal
@@ -20,11 +21,15 @@ from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
+from looseleaf.operations.tokens import create_token
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.commands import Commands
+from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
 from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
+from looseleaf.web.app import build_application
+from looseleaf.web.rest.endpoints import list_endpoints
 from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
@@ -214,6 +219,29 @@ def test_hook_register_commands(
     for name in ("jobs", "memory lint", "Jobs", "-x"):
         with pytest.raises(InvalidName):
             _copy(commands).register(name, "module:attribute", "Another.")
+
+
+def test_hook_register_endpoints(house: Workspace) -> None:
+    """The address answers and is described beside ours, none of which can be taken."""
+    endpoints = list_endpoints(house)
+    owners = {endpoint.name: endpoint.owner for endpoint in endpoints.all()}
+    assert owners.pop("GET /words/{file}") == "looseleaf_example"
+    assert {"GET /search", "POST /chat", "GET /jobs/{job}", "GET /backups"} <= owners.keys()
+    assert set(owners.values()) == {"looseleaf"}
+    application = build_application(house)
+    headers = {"authorization": f"Bearer {create_token(house.context, user=1).token}"}
+    with TestClient(application, base_url="http://127.0.0.1") as client:
+        answer = client.get("/datamachine/v1/words/RULES.md", headers=headers)
+        assert answer.json()["data"] == len(house.pages.text(SHARED.page("RULES.md")).split())
+        described = client.get("/openapi.json").json()["paths"]["/datamachine/v1/words/{file}"]
+        assert described["get"]["summary"] == "Count the words of a page."
+    empty = Endpoints()
+    empty.register("GET", "/words", "example/count-words")
+    for method, path in (("GET", "/words"), ("GET", "words"), ("READ", "/pages")):
+        with pytest.raises(InvalidName):
+            empty.register(method, path, "example/count-words")
+    with pytest.raises(Refused, match="neither operation nor handler"):
+        empty.register("GET", "/nothing")
 
 
 def _copy(commands: Commands) -> Commands:

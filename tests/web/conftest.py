@@ -15,9 +15,11 @@ import uvicorn
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.plugins.features import call_features
 from looseleaf.values import replace
 from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
+from looseleaf.web.rest.endpoints import build_core_endpoints
 from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
 from tests.quick_server import QuickServer
@@ -25,6 +27,11 @@ from tests.web.described import OpenApiChecker, share_checker
 
 API = "/datamachine/v1"
 PAGE = f"{API}/files/agent"
+
+# The endpoints of the core and of all features, also where tests are generated from them.
+_TABLE = build_core_endpoints()
+call_features("register_endpoints", endpoints=_TABLE)
+ENDPOINTS = _TABLE.all()
 
 
 class Clock:

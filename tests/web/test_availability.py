@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
-from tests.web.conftest import Site
+from looseleaf.web.rest.endpoints import NAMESPACE
+from tests.web.conftest import ENDPOINTS, Site
 
 MEMORY = f"{NAMESPACE}/files/agent/MEMORY.md"
 ADDRESSES = sorted({one.path for one in ENDPOINTS if one.method == "GET" and "{" not in one.path})

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf.web.app import HANDLERS
-from looseleaf.web.rest.endpoints import ENDPOINTS
 from tests.test_docs import blocks
-from tests.web.conftest import API, Opens
+from tests.web.conftest import API, ENDPOINTS, Opens
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rest.md").read_text(encoding="utf-8")
 NOT_THERE = {"/", "/docs"}  # pages for people, in docs/admin.md

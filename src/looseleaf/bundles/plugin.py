@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
 
 
 def recover(context: Context) -> None:
@@ -33,6 +34,31 @@ def register_operations(operations: Operations) -> None:
     operations.add_declared(
         bundle_comparisons, bundle_installs, bundles, installed_bundles, pending_upgrades
     )
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of bundles; those with a body take and return archives."""
+    from looseleaf.web.archives import export_bundle, receive_archive
+
+    register = endpoints.register
+    register("GET", "/agent-bundles", "looseleaf/list-bundles")
+    register("GET", "/agent-bundles/{agent}", "looseleaf/show-bundle")
+    register("POST", "/agent-bundles/preview", "looseleaf/preview-bundle")
+    register("POST", "/agent-bundles/export", "looseleaf/export-bundle", handler=export_bundle)
+    register("POST", "/agent-bundles/inspect", "looseleaf/inspect-bundle", handler=receive_archive)
+    register("POST", "/agent-bundles/validate", "looseleaf/inspect-bundle", handler=receive_archive)
+    register("POST", "/agent-bundles/plan", "looseleaf/plan-bundle", handler=receive_archive)
+    register("POST", "/agent-bundles/install", "looseleaf/install-bundle", handler=receive_archive)
+    register("POST", "/agent-bundles/upgrade", "looseleaf/upgrade-bundle", handler=receive_archive)
+    register("POST", "/agent-bundles/rebase", "looseleaf/rebase-bundle", handler=receive_archive)
+    register(
+        "POST", "/agent-bundles/status", "looseleaf/show-bundle-status", handler=receive_archive
+    )
+    register("GET", "/agent-bundle-approvals", "looseleaf/list-pending-upgrades")
+    register("GET", "/agent-bundle-approvals/{agent}", "looseleaf/show-pending-upgrade")
+    register("POST", "/agent-bundle-approvals/{agent}/approve", "looseleaf/approve-upgrade")
+    register("POST", "/agent-bundle-approvals/{agent}/reject", "looseleaf/reject-upgrade")
 
 
 @hookimpl

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from looseleaf.chat.session import Chats
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
 
 
 @hookimpl
@@ -33,6 +34,27 @@ def register_operations(operations: Operations) -> None:
     from looseleaf.operations import chat, session_ends, sessions, transcripts
 
     operations.add_declared(chat, session_ends, sessions, transcripts)
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of conversations."""
+    from looseleaf.web.rest.chat import talk
+
+    register = endpoints.register
+    register("POST", "/chat", "datamachine/send-message", handler=talk)
+    register("POST", "/chat/continue", "looseleaf/continue-chat", handler=talk)
+    register("GET", "/chat/sessions", "datamachine/list-chat-sessions")
+    register("GET", "/chat/sessions/search", "looseleaf/search-chat-sessions")
+    register("POST", "/chat/sessions/prune", "looseleaf/prune-chat-sessions")
+    register("POST", "/chat/sessions/{session}/read", "datamachine/mark-session-read")
+    register("POST", "/chat/sessions/{session}/title", "datamachine/generate-session-title")
+    register("POST", "/chat/sessions/{session}/finish", "looseleaf/finish-chat-session")
+    register("POST", "/chat/sessions/{session}/cancel", "looseleaf/cancel-chat")
+    register("GET", "/chat/sessions/{session}/export", "looseleaf/export-chat-session")
+    register("GET", "/chat/{session}", "datamachine/get-chat-session")
+    register("PATCH", "/chat/{session}", "looseleaf/rename-chat-session")
+    register("DELETE", "/chat/{session}", "datamachine/delete-chat-session")
 
 
 @hookimpl

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
 
@@ -105,6 +106,13 @@ class Defaults:
 
         register_core_commands(commands)
         call_features("register_commands", commands=commands)
+
+    @hookimpl(tryfirst=True)
+    def register_endpoints(self, endpoints: Endpoints) -> None:
+        """Register the endpoints of features."""
+        from looseleaf.plugins.features import call_features
+
+        call_features("register_endpoints", endpoints=endpoints)
 
     @hookimpl
     def pick_store(self) -> Store | None:

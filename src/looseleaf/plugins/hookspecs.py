@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
@@ -88,6 +89,11 @@ def register_admin_pages(pages: AdminPages, settings: Settings) -> None:
 @hookspec
 def register_commands(commands: Commands, settings: Settings) -> None:
     """Add commands to the command line, each by the name of its module."""
+
+
+@hookspec
+def register_endpoints(endpoints: Endpoints, settings: Settings) -> None:
+    """Add addresses to the REST API, or take some out."""
 
 
 @hookspec(firstresult=True)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -57,6 +58,30 @@ def register_schedules(schedules: TaskSchedules) -> None:
     )
     # One job runs all tasks of retention, so that seven do not fill the list of every night.
     schedules.register("retention", RUN, WHEN, zone="UTC", label="Retention")
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of system tasks, lint, upkeep and retention."""
+    register = endpoints.register
+    register("GET", "/system/status", "looseleaf/show-system-status")
+    register("GET", "/system/tasks", "looseleaf/list-system-tasks")
+    register("GET", "/system/tasks/runs", "looseleaf/list-task-runs")
+    register("GET", "/system/tasks/prompts", "looseleaf/list-task-prompts")
+    register("GET", "/system/tasks/prompts/{task_type}/{prompt_key}", "looseleaf/show-task-prompt")
+    register("PUT", "/system/tasks/prompts/{task_type}/{prompt_key}", "looseleaf/set-task-prompt")
+    register(
+        "DELETE", "/system/tasks/prompts/{task_type}/{prompt_key}", "looseleaf/reset-task-prompt"
+    )
+    register("POST", "/system/tasks/{task_type}/run", "datamachine/run-task")
+    register("GET", "/lint", "looseleaf/lint-memory")
+    register("POST", "/lint/fix", "looseleaf/fix-memory")
+    register("POST", "/upkeep/preview", "looseleaf/preview-upkeep")
+    register("GET", "/upkeep/run", "looseleaf/show-upkeep-run")
+    register("POST", "/upkeep/undo", "looseleaf/undo-upkeep")
+    register("GET", "/retention", "looseleaf/show-retention")
+    register("POST", "/retention/preview", "looseleaf/preview-retention")
+    register("POST", "/retention/run", "looseleaf/run-retention")
 
 
 @hookimpl

@@ -14,9 +14,8 @@ from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import PAGE_SUFFIXES
-from looseleaf.web import api_page, health, login, metrics, webhooks
+from looseleaf.web import api_page, health, login, metrics
 from looseleaf.web.admin.site import AdminSite
-from looseleaf.web.archives import ARCHIVE_HANDLERS
 from looseleaf.web.health import RecentFaults, TaskAttention
 from looseleaf.web.http import responses
 from looseleaf.web.http.authentication import Authenticator
@@ -28,25 +27,23 @@ from looseleaf.web.http.recent_requests import RecentRequests
 from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.request_id import activity_of
 from looseleaf.web.http.workers import ServerThreads
-from looseleaf.web.job_events import JOB_HANDLERS
 from looseleaf.web.mcp_mount import McpMount
 from looseleaf.web.metrics import ROUTE, Metrics
 from looseleaf.web.rest import abilities, pages
 from looseleaf.web.rest.calls import respond
-from looseleaf.web.rest.chat import CHAT_HANDLERS
-from looseleaf.web.rest.endpoints import DAY, ENDPOINTS, NAMESPACE
+from looseleaf.web.rest.endpoints import DAY, NAMESPACE, list_endpoints
 from looseleaf.web.rest.fast_read import FastPageReads
-from looseleaf.web.uploads import MOST_UPLOADS, OVERHEAD, UPLOAD, upload_file
+from looseleaf.web.uploads import MOST_UPLOADS, OVERHEAD
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from looseleaf.access.principals import Principal
     from looseleaf.mcp_server.http import HttpServer
-    from looseleaf.web.rest.endpoints import Endpoint
+    from looseleaf.plugins.endpoints import Endpoint
     from looseleaf.workspace import Workspace
 
     Handler = Callable[[Request], Awaitable[Response]]
@@ -99,7 +96,6 @@ HANDLERS: dict[str, dict[str, Handler]] = {
         "GET": abilities.show_operation,
         "POST": abilities.run_operation,
     },
-    webhooks.ADDRESS: {"POST": webhooks.receive_call},
     "/login": {"GET": login.show_login, "POST": login.sign_in},
     "/logout": {"POST": login.sign_out},
     "/session": {"GET": login.show_session},
@@ -108,15 +104,6 @@ HANDLERS: dict[str, dict[str, Handler]] = {
     "/openapi.json": {"GET": api_page.show_openapi},
     "/docs": {"GET": api_page.show_api},
     "/": {"GET": login.redirect_to_admin},
-}
-
-
-# Handlers of endpoints that are more than a call of their operation.
-OWN_HANDLERS: dict[str, Handler] = {
-    **CHAT_HANDLERS,
-    **JOB_HANDLERS,
-    **ARCHIVE_HANDLERS,
-    UPLOAD: upload_file,
 }
 
 
@@ -148,7 +135,7 @@ def build_application(
 
     app = Starlette(
         routes=[
-            *list_routes(),
+            *list_routes(list_endpoints(workspace).all()),
             *admin.routes(),
             Route(MCP, BufferedBody(memory, authenticator, budget)),
         ],
@@ -199,22 +186,26 @@ def build_mcp_server(
     )
 
 
-def list_routes() -> list[Route]:
+def list_routes(endpoints: Iterable[Endpoint]) -> list[Route]:
     """Return the routes in the order in which they are tried."""
     table: dict[str, dict[str, Handler]] = {
         path: dict(handlers) for path, handlers in HANDLERS.items()
     }
-    for endpoint in ENDPOINTS:
-        handler = OWN_HANDLERS.get(endpoint.operation) or _build_handler(endpoint)
-        table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = handler
+    for endpoint in endpoints:
+        table.setdefault(NAMESPACE + endpoint.path, {}).setdefault(
+            endpoint.method, _build_handler(endpoint)
+        )
     # Pages first, since they are requested most; then paths without parameters.
     order = sorted(table, key=lambda path: (path != PAGE, path == OTHER_FILE, "{" in path))
     return [Route(path, Resource(path, table[path])) for path in order]
 
 
 def _build_handler(endpoint: Endpoint) -> Handler:
+    handler = endpoint.handler or respond
+
     async def call(request: Request) -> Response:
-        return await respond(request, endpoint)
+        response: Response = await handler(request, endpoint)
+        return response
 
     return call
 

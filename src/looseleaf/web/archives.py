@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
@@ -17,31 +16,18 @@ from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from starlette.requests import Request
 
-    Handler = Callable[[Request], Awaitable[Response]]
+    from looseleaf.plugins.endpoints import Endpoint
 
 ARCHIVE = "application/zip"
 _RAW = (ARCHIVE, "application/octet-stream")
-EXPORT = "looseleaf/export-bundle"
-_RECEIVING = (
-    "looseleaf/inspect-bundle",
-    "looseleaf/plan-bundle",
-    "looseleaf/install-bundle",
-    "looseleaf/upgrade-bundle",
-    "looseleaf/preview-import",
-    "looseleaf/run-import",
-    "looseleaf/rebase-bundle",
-    "looseleaf/show-bundle-status",
-)
 
 
-async def receive_archive(request: Request, *, name: str) -> Response:
+async def receive_archive(request: Request, endpoint: Endpoint) -> Response:
     """Run an operation on an archive, sent as raw bytes or as base64 in JSON."""
     context = authenticator_of(request).context(request)
-    operation = find_operation(context, name)
+    operation = find_operation(context, endpoint.operation)
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
     kind = media_type_of(request)
@@ -52,10 +38,10 @@ async def receive_archive(request: Request, *, name: str) -> Response:
     return answer(await invoke(request, context, operation, combine(query, body)))
 
 
-async def export_bundle(request: Request) -> Response:
-    """Give a bundle as JSON, or as the archive itself where `Accept` asks for it."""
+async def export_bundle(request: Request, endpoint: Endpoint) -> Response:
+    """Return a bundle as JSON, or as the archive itself if `Accept` asks for it."""
     context = authenticator_of(request).context(request)
-    operation = find_operation(context, EXPORT)
+    operation = find_operation(context, endpoint.operation)
     query = from_query(operation, request.query_params.multi_items())
     kind = media_type_of(request)
     body = await parse_object(await body_of(request, operation), kind)
@@ -66,9 +52,3 @@ async def export_bundle(request: Request) -> Response:
     filename = f"{result['bundle_slug']}.zip"
     headers["content-disposition"] = f'attachment; filename="{filename}"'
     return Response(b64decode(result["data"]), 200, headers, ARCHIVE)
-
-
-ARCHIVE_HANDLERS: dict[str, Handler] = {
-    EXPORT: export_bundle,
-    **{name: partial(receive_archive, name=name) for name in _RECEIVING},
-}

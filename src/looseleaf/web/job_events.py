@@ -17,7 +17,6 @@ from looseleaf.web.http.open_streams import streams_of
 from looseleaf.web.http.responses import answer_error, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, invoke, respond
-from looseleaf.web.rest.endpoints import ENDPOINTS
 from looseleaf.workflows.job import FINAL
 
 if TYPE_CHECKING:
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from looseleaf.catalog.context import Context
+    from looseleaf.plugins.endpoints import Endpoint
 
 SHOW_JOB, LIST_JOBS = "datamachine/get-job", "datamachine/get-jobs"
 EVENTS = "text/event-stream"
 MOST_SECONDS = 3_600.0  # then the reader connects again
 _ALIVE_SECONDS = 15.0
 _ALIVE = b": still there\n\n"
-_ENDPOINTS = {endpoint.operation: endpoint for endpoint in ENDPOINTS}
 
 
 @value
@@ -50,22 +49,19 @@ JOB = Subject(SHOW_JOB, b"job", 0.5)
 JOBS = Subject(LIST_JOBS, b"jobs", 1.0)
 
 
-async def show_job(request: Request) -> Response:
+async def show_job(request: Request, endpoint: Endpoint) -> Response:
     """Answer with a job, or with an event for each of its changes until it ends."""
-    return await _answer(request, JOB)
+    return await _answer(request, endpoint, JOB)
 
 
-async def list_jobs(request: Request) -> Response:
+async def list_jobs(request: Request, endpoint: Endpoint) -> Response:
     """Answer with a list of jobs, or with an event for each change of the list."""
-    return await _answer(request, JOBS)
+    return await _answer(request, endpoint, JOBS)
 
 
-JOB_HANDLERS = {SHOW_JOB: show_job, LIST_JOBS: list_jobs}
-
-
-async def _answer(request: Request, subject: Subject) -> Response:
+async def _answer(request: Request, endpoint: Endpoint, subject: Subject) -> Response:
     if EVENTS not in request.headers.get("accept", ""):
-        return await respond(request, _ENDPOINTS[subject.operation])
+        return await respond(request, endpoint)
     context = authenticator_of(request).context(request)
     document = await _read(request, context, subject)  # an error comes before the stream begins
     streams_of(request).take(context.principal.credential)

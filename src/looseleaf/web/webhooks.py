@@ -12,17 +12,18 @@ from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
 from looseleaf.workflows.parts import jobs_of
-from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, PATH, digest_secret
+from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ADDRESS = f"{PATH}/{{job}}/{{step}}/{{secret}}"
+    from looseleaf.plugins.endpoints import Endpoint
+
 _MOST_DIGITS = 9
 
 
-async def receive_call(request: Request) -> Response:
+async def receive_call(request: Request, _endpoint: Endpoint) -> Response:
     """Wake the job that waits at an address, once; the body becomes a packet.
 
     The secret is compared before the body is read, by a query that locks nothing: a flood of calls

@@ -9,11 +9,14 @@ from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
     from looseleaf.catalog.registry import Operations
     from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
     from looseleaf.stores.workflow_resources import WorkflowResources
     from looseleaf.workflows.definitions import Definitions
@@ -125,6 +128,81 @@ def register_steps(steps: StepTypes) -> None:
 
     register_core_packets(steps.packets)
     register_core_steps(steps)
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of pipelines, flows, their files, jobs and schedules."""
+    _register_workflow_endpoints(endpoints.register)
+    _register_job_endpoints(endpoints.register)
+
+
+def _register_workflow_endpoints(register: Callable[..., object]) -> None:
+    from looseleaf.web import flow_files
+
+    register("GET", "/pipelines", "looseleaf/list-pipelines")
+    register("POST", "/pipelines", "looseleaf/create-pipeline", status=201)
+    register(
+        "POST", "/pipelines/import", "looseleaf/import-pipeline", status=201, whole_body="document"
+    )
+    register("GET", "/pipelines/{pipeline}", "looseleaf/show-pipeline")
+    register("PATCH", "/pipelines/{pipeline}", "looseleaf/update-pipeline")
+    register("PUT", "/pipelines/{pipeline}", "looseleaf/update-pipeline")
+    register("DELETE", "/pipelines/{pipeline}", "looseleaf/delete-pipeline")
+    register("POST", "/pipelines/{pipeline}/copy", "looseleaf/copy-pipeline", status=201)
+    register("GET", "/pipelines/{pipeline}/export", "looseleaf/export-pipeline")
+    register("GET", "/pipelines/{pipeline}/memory-files", "looseleaf/list-pipeline-memory-files")
+    register("PUT", "/pipelines/{pipeline}/memory-files", "looseleaf/set-pipeline-memory-files")
+    register("GET", "/files", "datamachine/list-flow-files")
+    register(
+        "POST",
+        "/files",
+        "datamachine/upload-flow-file",
+        handler=flow_files.upload_file,
+        body_types=flow_files.BODY_TYPES,
+    )
+    register("DELETE", "/files/{file}", "datamachine/delete-flow-file")
+    register("GET", "/flows", "looseleaf/list-flows")
+    register("POST", "/flows", "looseleaf/create-flow", status=201)
+    register("GET", "/flows/{flow}", "looseleaf/show-flow")
+    register("PATCH", "/flows/{flow}", "looseleaf/update-flow")
+    register("PUT", "/flows/{flow}", "looseleaf/update-flow")
+    register("DELETE", "/flows/{flow}", "looseleaf/delete-flow")
+    register("POST", "/flows/{flow}/copy", "looseleaf/copy-flow", status=201)
+    register("POST", "/flows/{flow}/queue", "looseleaf/queue-prompt")
+    register("GET", "/flows/{flow}/memory-files", "looseleaf/list-flow-memory-files")
+    register("PUT", "/flows/{flow}/memory-files", "looseleaf/set-flow-memory-files")
+
+
+def _register_job_endpoints(register: Callable[..., object]) -> None:
+    from looseleaf.web import job_events, webhooks
+
+    register("POST", "/execute", "datamachine/execute-workflow", status=201)
+    register("GET", "/jobs", "datamachine/get-jobs", handler=job_events.list_jobs)
+    register("GET", "/jobs/artifact", "datamachine/hydrate-job-artifact")
+    register("POST", "/jobs/prune", "looseleaf/prune-job-data")
+    register("GET", "/jobs/{job}", "datamachine/get-job", handler=job_events.show_job)
+    register("DELETE", "/jobs/{job}", "looseleaf/delete-job")
+    register("GET", "/jobs/{job}/packets", "looseleaf/show-job-packets")
+    register("GET", "/jobs/{job}/artifacts", "datamachine/get-run-artifacts")
+    register("GET", "/jobs/{job}/transcript", "looseleaf/show-job-transcript")
+    register("GET", "/jobs/{job}/gate", "looseleaf/show-gate-address")
+    register("POST", "/jobs/{job}/gate", "looseleaf/open-gate")
+    register("POST", "/jobs/{job}/cancel", "looseleaf/cancel-job")
+    register("POST", "/jobs/{job}/pause", "looseleaf/pause-job")
+    register("POST", "/jobs/{job}/resume", "looseleaf/resume-job")
+    register("POST", "/jobs/{job}/retry", "looseleaf/retry-job")
+    register("GET", "/schedules", "looseleaf/list-schedules")
+    register("POST", "/schedules/{schedule}/run", "looseleaf/run-schedule")
+    register("POST", "/schedules/{schedule}/pause", "looseleaf/pause-schedule")
+    register("POST", "/schedules/{schedule}/resume", "looseleaf/resume-schedule")
+    register(
+        "POST",
+        "/webhooks/{job}/{step}/{secret}",
+        handler=webhooks.receive_call,
+        summary="Wake the job that waits at this one-time address; the secret is the credential.",
+        is_public=True,
+    )
 
 
 @hookimpl

@@ -12,8 +12,7 @@ from looseleaf.catalog.schemas.arguments import SYNONYMS, build_input_schema, pa
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
 from looseleaf.web.rest.arguments import build_accepted_schema, from_query, kinds_of
-from looseleaf.web.rest.endpoints import ENDPOINTS
-from tests.web.conftest import API, PAGE, Site
+from tests.web.conftest import API, ENDPOINTS, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -208,7 +207,7 @@ def test_a_form_is_415_at_every_address(site: Site) -> None:
     admin = site.token(user=1)
     for endpoint in ENDPOINTS:
         address = API + re.sub(r"\{\w+(:\w+)?\}", "1", endpoint.path)
-        if endpoint.method in {"PATCH", "POST", "PUT"}:
+        if endpoint.operation and endpoint.method in {"PATCH", "POST", "PUT"}:
             answer = site.ask(endpoint.method, address, admin, content=b"content=x", headers=FORM)
             assert answer.status_code == 415, address
 

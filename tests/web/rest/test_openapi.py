@@ -19,9 +19,9 @@ from schemathesis.specs.openapi.checks import (
 
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.web.app import HANDLERS
-from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
+from looseleaf.web.rest.endpoints import NAMESPACE
 from tests.conftest import FULL
-from tests.web.conftest import Opens, Site
+from tests.web.conftest import ENDPOINTS, Opens, Site
 
 EXAMPLES = 60 if FULL else 2
 CREDENTIALS = ("nobody", "viewer", "operator", "stranger", "boss")
@@ -64,9 +64,9 @@ def test_identities_are_unique_and_everything_has_a_summary(site: Site) -> None:
 
 
 def test_every_endpoint_names_an_operation() -> None:
-    """And what its path names are arguments of it."""
+    """Or a handler of its own, which has a summary."""
     for endpoint in ENDPOINTS:
-        assert endpoint.operation in CATALOG, endpoint.path
+        assert endpoint.operation in CATALOG or endpoint.summary, endpoint.path
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -33,6 +34,15 @@ def register_system_tasks(tasks: SystemTasks) -> None:
 def register_schedules(schedules: TaskSchedules) -> None:
     """Register the time of the backup."""
     schedules.register("backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup")
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of backups."""
+    register = endpoints.register
+    register("GET", "/backups", "looseleaf/list-backups")
+    register("POST", "/backups", "looseleaf/create-backup", status=201)
+    register("POST", "/backups/{name}/verify", "looseleaf/verify-backup")
 
 
 @hookimpl

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
+    from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -35,6 +36,19 @@ def register_schedules(schedules: TaskSchedules) -> None:
     schedules.register(
         "git_commit", "git_commit", "hourly", setting="git_commits", label="Commit to git"
     )
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Register the endpoints of imports and of commits."""
+    from looseleaf.web.archives import receive_archive
+
+    register = endpoints.register
+    register("GET", "/import/sources", "looseleaf/list-import-sources")
+    register("POST", "/import/detect", "looseleaf/detect-import")
+    register("POST", "/import/preview", "looseleaf/preview-import", handler=receive_archive)
+    register("POST", "/import", "looseleaf/run-import", handler=receive_archive)
+    register("POST", "/backups/commit", "looseleaf/commit-pages")
 
 
 @hookimpl

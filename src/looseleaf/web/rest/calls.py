@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
+    from looseleaf.plugins.endpoints import Endpoint
     from looseleaf.web.http.authentication import Authenticator
     from looseleaf.web.http.body_budget import BodyBudget
     from looseleaf.web.http.workers import ServerThreads
-    from looseleaf.web.rest.endpoints import Endpoint
 
 # Arguments that may be as long as a page; requests of operations without one are short.
 _LONG = frozenset(("attachments", "config", "content", "data", "message", "new", "old", "setting"))

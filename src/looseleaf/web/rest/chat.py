@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
     from looseleaf.chat.events import Event
+    from looseleaf.plugins.endpoints import Endpoint
 
-SEND, CONTINUE = "datamachine/send-message", "looseleaf/continue-chat"
+SEND = "datamachine/send-message"
 EVENTS = "text/event-stream"
 # Turns at once; each waits in a thread of its own, apart from the threads of other requests. The
 # start of a turn takes processor time, and many busy threads would delay other requests.
@@ -44,29 +45,17 @@ _CHECK_SECONDS = 0.5  # between two checks whether the credential of a stream is
 _ALIVE = b": still there\n\n"
 
 
-async def send(request: Request) -> Response:
-    """Send a message to an agent; `X-Request-Id` makes it safe to repeat."""
-    return await _talk(request, SEND)
-
-
-async def continue_chat(request: Request) -> Response:
-    """Let an agent answer the last unanswered message."""
-    return await _talk(request, CONTINUE)
-
-
-CHAT_HANDLERS = {SEND: send, CONTINUE: continue_chat}
-
-
-async def _talk(request: Request, name: str) -> Response:
+async def talk(request: Request, endpoint: Endpoint) -> Response:
+    """Send a message, which `X-Request-Id` makes safe to repeat, or continue without one."""
     context = authenticator_of(request).context(request)
-    operation = find_operation(context, name)
+    operation = find_operation(context, endpoint.operation)
     dispatch.require_precondition_kept(context, operation)
     query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
     kind = media_type_of(request)
     body = await parse_object(await body_of(request, operation), kind)
     streams = _wants_stream(request, body.pop("stream", None))
     header = request.headers.get("x-request-id")
-    resend = {"request": header} if header and name == SEND else {}
+    resend = {"request": header} if header and operation.name == SEND else {}
     fields = combine(from_query(operation, query), body, resend)
     call_arguments = parse_arguments(operation, fields)
     threads = _threads_of(request)

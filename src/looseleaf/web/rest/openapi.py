@@ -9,16 +9,20 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.web.rest.abilities import ABILITIES, operations_of
 from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
 from looseleaf.web.rest.arguments import build_accepted_schema
-from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
-from looseleaf.web.rest.openapi_paths import CONDITIONS, describe_page_paths, describe_server_paths
+from looseleaf.web.rest.endpoints import NAMESPACE, list_endpoints
+from looseleaf.web.rest.openapi_paths import (
+    CONDITIONS,
+    describe_handler,
+    describe_page_paths,
+    describe_server_paths,
+)
 from looseleaf.web.rest.paging import PARAMETERS
 from looseleaf.web.rest.statuses import describe_failures, describe_success
-from looseleaf.web.uploads import UPLOAD
 
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
-    from looseleaf.web.rest.endpoints import Endpoint
+    from looseleaf.plugins.endpoints import Endpoint
 
     Document = dict[str, Any]
 
@@ -46,9 +50,12 @@ SECURITY: Document = {
 def build_document(context: Context) -> Document:
     """Describe everything that the server answers."""
     paths: Document = {}
-    for endpoint in ENDPOINTS:
-        operation = find_operation(context, endpoint.operation)
-        description = _describe_endpoint(endpoint, operation)
+    for endpoint in list_endpoints(context.parts).all():
+        if endpoint.operation:
+            operation = find_operation(context, endpoint.operation)
+            description = _describe_endpoint(endpoint, operation)
+        else:
+            description = describe_handler(endpoint)
         paths.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method.lower()] = description
     for path, methods in {**describe_page_paths(context), **describe_server_paths()}.items():
         paths.setdefault(path, {}).update(methods)
@@ -65,20 +72,6 @@ def build_document(context: Context) -> Document:
     }
 
 
-UPLOAD_FORM: Document = {
-    "multipart/form-data": {
-        "schema": {
-            "type": "object",
-            "required": ["file"],
-            "properties": {
-                "file": {"type": "string", "format": "binary"},
-                "flow_step_id": {"type": "string"},
-                "flow_id": {"type": "string"},
-                "pipeline_id": {"type": "string"},
-            },
-        }
-    }
-}
 ERROR: Document = {
     "type": "object",
     "required": ["code", "message", "data"],
@@ -97,12 +90,11 @@ ERROR: Document = {
 def _describe_endpoint(endpoint: Endpoint, operation: Operation) -> Document:
     shape = build_accepted_schema(operation)
     error_statuses = (502,) if operation.permission == "chat" else ()
-    in_path = {part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")}
-    fixed_names = {name for name, _ in endpoint.fixed_arguments}
+    in_path = set(endpoint.parameters)
     rest = {
         name: property_schema
         for name, property_schema in shape["properties"].items()
-        if name not in in_path and name not in fixed_names
+        if name not in in_path and name not in endpoint.fixed_arguments
     }
     required = [name for name in shape["required"] if name in rest]
     parameters = [_describe_path_parameter(name, shape["properties"]) for name in sorted(in_path)]
@@ -128,8 +120,8 @@ def _describe_endpoint(endpoint: Endpoint, operation: Operation) -> Document:
         if endpoint.whole_body:
             any_object = {"type": "object"}
             description["requestBody"]["content"] = {"application/json": {"schema": any_object}}
-    if operation.name == UPLOAD:
-        description["requestBody"]["content"] |= UPLOAD_FORM
+    for media_type, body_schema in endpoint.body_types.items():
+        description["requestBody"]["content"][media_type] = {"schema": body_schema}
     if operation.changes_page:
         parameters += CONDITIONS
     return description | {"parameters": parameters}

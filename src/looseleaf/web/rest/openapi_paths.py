@@ -17,16 +17,17 @@ from looseleaf.web.rest.arguments import build_accepted_schema
 from looseleaf.web.rest.endpoints import DAY, NAMESPACE
 from looseleaf.web.rest.pages import DELETE, DELETE_DAY, READ, READ_DAY, WRITE, WRITE_DAY
 from looseleaf.web.rest.statuses import describe_failures, describe_success
-from looseleaf.web.webhooks import ADDRESS
 
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
+    from looseleaf.plugins.endpoints import Endpoint
 
     Document = dict[str, Any]
 
 _FILE = f"{NAMESPACE}/files/agent/{{file}}"
 _PAGE_FAILURES = (406, 412)
 _TEXT = {"schema": {"type": "string"}}
+_PUBLIC: dict[str, list[str]] = {"security": []}
 
 
 def describe_page_paths(context: Context) -> Document:
@@ -183,9 +184,24 @@ def _describe_page_answer(schema: Document) -> Document:
     return answer
 
 
+def describe_handler(endpoint: Endpoint) -> Document:
+    """Describe an address whose handler runs no operation."""
+    parts: Document = {}
+    if endpoint.parameters:
+        parts["parameters"] = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in endpoint.parameters
+        ]
+    if endpoint.method not in ("GET", "DELETE"):
+        schemas = {"application/json": {"type": "object"}, **endpoint.body_types}
+        content = {media_type: {"schema": schema} for media_type, schema in schemas.items()}
+        parts["requestBody"] = {"content": content}
+    description = _describe_server_path(endpoint.summary, endpoint.method, **parts)
+    return description | _PUBLIC if endpoint.is_public else description
+
+
 def describe_server_paths() -> Document:
     """Describe the addresses of operations by name, of the sign-in and of the server itself."""
-    public: Document = {"security": []}
     name = [_describe_parameter("name", "path", {"type": "string"}, "The name of the operation.")]
     health: Document = {
         str(status): {
@@ -216,18 +232,6 @@ def describe_server_paths() -> Document:
                 requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
             ),
         },
-        ADDRESS: {
-            "post": _describe_server_path(
-                "Wake the job that waits at this one-time address; the secret is the credential.",
-                "POST",
-                parameters=[
-                    {"name": part, "in": "path", "required": True, "schema": {"type": "string"}}
-                    for part in ("job", "step", "secret")
-                ],
-                requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
-            )
-            | public
-        },
         "/session": {"get": _describe_server_path("Show the principal of the request.", "GET")},
         "/login": {
             "post": _describe_server_path(
@@ -238,7 +242,7 @@ def describe_server_paths() -> Document:
                     "content": {"application/json": {"schema": sign_in}},
                 },
             )
-            | public
+            | _PUBLIC
         },
         "/logout": {"post": _describe_server_path("End the session.", "POST")},
         "/health": {
@@ -247,7 +251,7 @@ def describe_server_paths() -> Document:
                 "tags": ["server"],
                 "responses": health,
             }
-            | public
+            | _PUBLIC
         },
         "/metrics": {
             "get": {

@@ -20,6 +20,7 @@ from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.templates import PageStarters, TemplateContext
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.commands import Commands
+from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.prompt.assembly import Assembly
 from looseleaf.prompt.directives.directive import Directives
 from looseleaf.prompt.directives.outputs import Text
@@ -213,6 +214,12 @@ def show_words(visit: Visit) -> Document:
 def register_commands(commands: Commands) -> None:
     """Let people print the style guide."""
     commands.register("style", "looseleaf_example.commands:style", "Print the style guide.")
+
+
+@hookimpl
+def register_endpoints(endpoints: Endpoints) -> None:
+    """Count the words of a page at an address of its own."""
+    endpoints.register("GET", "/words/{file}", "example/count-words")
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf.errors import Invalid
 from looseleaf.values import value
-from looseleaf.web.uploads import store_upload
+from looseleaf.web.flow_files import store_upload
 
 if TYPE_CHECKING:
     from looseleaf.operations.workflow_files import WorkflowFile
