@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import threading
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Receive, Send
+from starlette.types import Scope as Connection
 
 from looseleaf import Change, Scope, Shelf, Workspace
 from looseleaf.access.principals import Principal
@@ -21,15 +24,18 @@ from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
+from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.tokens import create_token
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.commands import Commands
 from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
+from looseleaf.upkeep.finding import Checks
 from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
 from looseleaf.web.app import build_application
 from looseleaf.web.rest.endpoints import list_endpoints
+from looseleaf.web.worker_start import AfterFirstAnswer
 from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
@@ -242,6 +248,45 @@ def test_hook_register_endpoints(house: Workspace) -> None:
             empty.register(method, path, "example/count-words")
     with pytest.raises(Refused, match="neither operation nor handler"):
         empty.register("GET", "/nothing")
+
+
+def test_hook_register_checks(house: Workspace) -> None:
+    """The doctor reports what the plugin finds, between our checks and those of every page."""
+    checks = house.registry_for("register_checks", checks=Checks)
+    owners = {check.name: check.owner for check in checks.all()}
+    assert owners.pop("style") == "looseleaf_example"
+    assert set(owners.values()) == {"looseleaf"}
+    assert list(owners)[-5:] == ["accounts", "workflows", "upkeep", "index", "pages"]
+    assert "style" not in {finding.check for finding in check_workspace(house.context)}
+    house.pages.write(SHARED.page("style-guide.md"), "\n", change=BY)
+    [finding] = [one for one in check_workspace(house.context) if one.check == "style"]
+    assert (finding.status, finding.detail) == ("warning", "style-guide.md is empty")
+    own = Checks()
+    own.register("style", lambda _run: ())
+    with pytest.raises(InvalidName, match="a check of that name"):
+        own.register("style", lambda _run: ())
+
+
+def test_hook_on_server_started(house: Workspace, example: ModuleType) -> None:
+    """The plugin is told once, after the first answer."""
+    example.HEARD.clear()
+    told = threading.Event()
+
+    def announce() -> None:
+        house.registries.announce_server()
+        told.set()
+
+    server = AfterFirstAnswer(build_application(house), announce)
+
+    async def application(scope: Connection, receive: Receive, send: Send) -> None:
+        await server(scope, receive, send)
+
+    with TestClient(application) as client:
+        assert example.HEARD == []
+        for _ in range(2):
+            client.get("/health")
+        assert told.wait(10)
+    assert example.HEARD == ["House is open"]
 
 
 def _copy(commands: Commands) -> Commands:

@@ -105,7 +105,7 @@ def test_the_command_line_has_what_the_package_adds(
         "system tasks": ["count_memory_words"],
         "steps": ["count-words"],
     }
-    assert len(plugin["hooks"]) == 20
+    assert len(plugin["hooks"]) == 22
 
 
 def test_a_package_can_be_switched_off(

@@ -7,18 +7,59 @@ from looseleaf.agents.config import merge_config
 from looseleaf.catalog.resolution import resolve_agent, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
-from looseleaf.values import replace
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Protocol
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.host_limit import HostLimit
     from looseleaf.prompt.request import Request
+
+    class WorkflowFields(Protocol):
+        """The function that this part is."""
+
+        def __call__(
+            self, context: Context, where: Where, workflow: Workflow, *, with_tools: bool
+        ) -> tuple[Where, dict[str, Any]]: ...
+
+
+# The part of a workspace that finds the memory and tools which a pipeline or flow selects.
+WORKFLOW_FIELDS = "workflow fields"
+
+
+@value
+class Workflow:
+    """The pipeline, flow and step whose prompt is meant; without any, a prompt of no workflow."""
+
+    pipeline: str | int | None = None
+    flow: str | int | None = None
+    step: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a pipeline or flow is named; the name "" means none."""
+        return self.pipeline not in (None, "") or self.flow is not None
+
+
+NO_WORKFLOW = Workflow()
+
+
+def select_workflow(
+    context: Context, where: Where, workflow: Workflow, *, with_tools: bool = False
+) -> tuple[Where, dict[str, Any]]:
+    """Find a workflow; return its agent, and the fields that it adds to a request.
+
+    Only the explanation of a prompt needs the fields that narrow tools (`with_tools`).
+    """
+    if not workflow.is_named:
+        return where, {}
+    build_fields: WorkflowFields = context.parts.part(WORKFLOW_FIELDS)
+    return build_fields(context, where, workflow, with_tools=with_tools)
 
 
 def build_request(

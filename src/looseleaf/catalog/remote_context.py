@@ -4,12 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, Literal, Protocol
-
-    from looseleaf.chat.events import Event as TurnEvent
-    from looseleaf.chat.session import ChatInput
-    from looseleaf.memory.scope import Where
 else:
     Protocol = object
 
@@ -26,7 +22,10 @@ class RemoteContext(Protocol):
         arguments: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
-        """Run an operation there, and give its result or raise its error."""
+        """Run an operation there, and return its result or raise its error."""
 
-    def converse(self, chat_input: ChatInput, where: Where) -> Iterator[TurnEvent]:
-        """Say something to an agent there, and give every event of its answer."""
+    def run(self, name: str, json_arguments: Mapping[str, object]) -> Any:  # noqa: ANN401 - as JSON data
+        """Run an operation there with JSON arguments, and return its result as JSON data."""
+
+    def listen(self, path: str, json_arguments: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Request a stream of events there, and yield each event as it comes."""

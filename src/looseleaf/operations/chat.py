@@ -70,13 +70,15 @@ class Cancelled:
 def converse(
     context: Context | RemoteContext, chat_input: ChatInput, where: Where = DEFAULT_WHERE
 ) -> Iterator[Event]:
-    """Say something to an agent, and give every event of its answer; closing the iterator cancels.
+    """Say something to an agent, and yield every event of its answer; closing the iterator cancels.
 
     A wrong argument is an error before anything is saved. A later failure is raised by the
     iterator, and the message is kept.
     """
     if context.is_remote:
-        return context.converse(chat_input, where)
+        from looseleaf.remote import conversation
+
+        return conversation.converse(context, chat_input, where)
     context = context.with_permission("chat")
     session = resolve_session(context, chat_input.session) if chat_input.session else None
     agent = agent_of(context, session.agent) if session else resolve_agent(context, where)

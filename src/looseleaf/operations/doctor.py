@@ -11,7 +11,6 @@ from looseleaf.agents.record import STATUSES
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import assemble, build_host_limit
 from looseleaf.catalog.tools.names import find_unknown_tools
-from looseleaf.catalog.workflows.workflow_tools import find_policy_faults, find_step_faults
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf, Where
@@ -22,15 +21,12 @@ from looseleaf.stores.disk.agents.record_files import RECORD
 from looseleaf.times import parse_time
 from looseleaf.upkeep import folder_condition
 from looseleaf.upkeep.core_pages import check_core_pages, list_shelves
-from looseleaf.upkeep.daily_task.compaction import Compactions
-from looseleaf.upkeep.finding import Finding
+from looseleaf.upkeep.finding import CheckRun, Checks, Finding
 from looseleaf.upkeep.hidden_text import check_hidden_text
-from looseleaf.upkeep.system_tasks.condition import check_tasks, list_conditions
-from looseleaf.workflows.parts import definitions_of, system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from looseleaf.access.audit import Audit
     from looseleaf.agents.record import AgentRecord
@@ -53,39 +49,65 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
             longer.
     """
     context.allow()
-    root = os.path.realpath(context.settings.root)
-    is_shared = context.settings.group_writable
-    pages, agents, user = context.pages, context.parts.agents, context.settings.default_user
-    checks: dict[str, Iterator[Finding]] = {
-        "python": folder_condition.check_python(),
-        "file system": folder_condition.check_file_system(root),
-        "permissions": folder_condition.check_permissions(root, group_writable=is_shared),
-        "leftovers": folder_condition.check_leftovers(root),
-        "databases": folder_condition.check_databases(root),
-        "agents": _check_agents(context, root),
-        "core pages": check_core_pages(pages, agents, user),
-        "hidden text": check_hidden_text(pages, list_shelves(agents, user), every_page=verify),
-        "hooks": _check_hooks(context),
-        "accounts": _check_accounts(context, root, verify=verify),
-        "workflows": _check_workflows(context),
-        "upkeep": _check_upkeep(context),
-    }
-    if verify:
-        checks |= {"index": _check_indexes(context, root), "pages": _check_pages(context, root)}
-    return [finding for name, findings in checks.items() for finding in _report(name, findings)]
+    checks = context.parts.registry_for("register_checks", checks=Checks).all()
+    run = CheckRun(context, verify)
+    return [
+        finding
+        for check in checks
+        if verify or not check.verify_only
+        for finding in _report(check.name, run, check.run)
+    ]
 
 
-def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Give the findings of a check; damage that stops the check becomes a finding."""
+def register_core_checks(checks: Checks) -> None:
+    """Register the checks of the folder, its pages and its accounts."""
+    for name, check in (
+        ("python", lambda _run: folder_condition.check_python()),
+        ("file system", lambda run: folder_condition.check_file_system(run.root)),
+        ("permissions", _check_permissions),
+        ("leftovers", lambda run: folder_condition.check_leftovers(run.root)),
+        ("databases", lambda run: folder_condition.check_databases(run.root)),
+        ("agents", _check_agents),
+        ("core pages", _check_core_pages),
+        ("hidden text", _check_hidden_text),
+        ("hooks", _check_hooks),
+        ("accounts", _check_accounts),
+    ):
+        checks.register(name, check, priority=10)
+    checks.register("index", _check_indexes, priority=90, verify_only=True)
+    checks.register("pages", _check_pages, priority=90, verify_only=True)
+
+
+def _report(
+    name: str, run: CheckRun, check: Callable[[CheckRun], Iterable[Finding]]
+) -> Iterator[Finding]:
+    """Yield the findings of a check; damage that stops the check becomes a finding."""
     try:
-        yield from findings
+        yield from check(run)
     except _DAMAGE as error:
         detail = f"the check could not be finished: {error}"
         yield Finding(name, "fault", detail, "Compare with a backup.")
 
 
-def _check_agents(context: Context, root: str) -> Iterator[Finding]:
+def _check_permissions(run: CheckRun) -> Iterator[Finding]:
+    is_shared = run.context.settings.group_writable
+    return folder_condition.check_permissions(run.root, group_writable=is_shared)
+
+
+def _check_core_pages(run: CheckRun) -> Iterator[Finding]:
+    context = run.context
+    return check_core_pages(context.pages, context.parts.agents, context.settings.default_user)
+
+
+def _check_hidden_text(run: CheckRun) -> Iterator[Finding]:
+    context = run.context
+    shelves = list_shelves(context.parts.agents, context.settings.default_user)
+    return check_hidden_text(context.pages, shelves, every_page=run.verify)
+
+
+def _check_agents(run: CheckRun) -> Iterator[Finding]:
     """Check that each folder of an agent has a valid record of its own."""
+    context, root = run.context, run.root
     ids: dict[int, str] = {}
     fine = 0
     # The pages of a deleted agent stay, so that it can be restored.
@@ -120,43 +142,6 @@ def _check_agents(context: Context, root: str) -> Iterator[Finding]:
         yield Finding("agents", "ok", f"{fine} can be used")
 
 
-def _check_workflows(context: Context) -> Iterator[Finding]:
-    """Check that pipelines and flows name only tools that exist."""
-    if not context.parts.has_accounts():
-        return
-    operations, definitions = context.parts.operations(), definitions_of(context.parts)
-    for pipeline in definitions.pipelines.list()[0]:
-        advice = f"Correct it: looseleaf pipelines update {pipeline.id} …"
-        faults = [*find_policy_faults(operations, pipeline.tool_policy)]
-        for step in pipeline.steps:
-            faults += find_step_faults(operations, step.id, step.settings)
-        for fault in faults:
-            yield Finding("workflows", "warning", f"pipeline {pipeline.slug}: {fault}", advice)
-    for flow in definitions.flows.list()[0]:
-        advice = f"Correct it: looseleaf flows update {flow.id} --set …"
-        for step_id, settings in flow.step_settings.items():
-            for fault in find_step_faults(operations, step_id, settings):
-                yield Finding("workflows", "warning", f"flow {flow.slug}: {fault}", advice)
-
-
-def _check_upkeep(context: Context) -> Iterator[Finding]:
-    """Check that system tasks run and do their work, and that none was left half done."""
-    agents = list(list_readable_agents(context.parts.agents))
-    tasks = system_tasks_of(context.parts).all()
-    yield from check_tasks(list_conditions(tasks, agents, context.settings, context.clock()))
-    for name in sorted(set(context.settings.system_tasks_off) - {task.type for task in tasks}):
-        advice = "Correct system_tasks_off in looseleaf.toml; looseleaf system tasks lists them."
-        yield Finding("upkeep", "warning", f"there is no system task {name!r} to be off", advice)
-    for agent in agents:
-        compactions = Compactions(
-            context.settings.root, context.parts.pages, context.parts.history, agent.id
-        )
-        for record in compactions.list_unfinished():
-            detail = f"the upkeep run {record.id} of {agent.slug} was stopped half-way"
-            advice = f"looseleaf upkeep run --agent {agent.slug} completes it or takes it back."
-            yield Finding("upkeep", "warning", detail, advice)
-
-
 def _check_record(root: str, record: AgentRecord) -> None:
     """Check a record as strictly as other programs do; finding an agent checks less."""
     with open(os.path.join(root, "agents", record.slug, RECORD), "rb") as file:
@@ -166,8 +151,9 @@ def _check_record(root: str, record: AgentRecord) -> None:
         raise ValueError(f"the status is {record.status!r}, not one of {', '.join(STATUSES)}")
 
 
-def _check_hooks(context: Context) -> Iterator[Finding]:
+def _check_hooks(run: CheckRun) -> Iterator[Finding]:
     """Check that the prompts of agents fit into the output of a coding agent's hook."""
+    context = run.context
     count = 0
     for record in list_readable_agents(context.parts.agents):
         if record.status != "active":
@@ -200,23 +186,24 @@ def _describe_omissions(context: Context, record: AgentRecord) -> str:
     return f"a hook may print {limit.characters:,} characters, so it {' and '.join(parts)}"
 
 
-def _check_accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
+def _check_accounts(run: CheckRun) -> Iterator[Finding]:
     """Check that the database opens, and the chain of its audit."""
-    if not context.parts.has_accounts():
-        if os.path.exists(os.path.join(root, HOME, AUDIT_END)):
+    parts = run.context.parts
+    if not parts.has_accounts():
+        if os.path.exists(os.path.join(run.root, HOME, AUDIT_END)):
             advice = "Restore it from a backup: users, tokens and conversations are in it."
             yield Finding("accounts", "fault", "the database was there and is gone", advice)
         return
     try:
-        accounts = context.parts.accounts()
-        if not verify:
+        accounts = parts.accounts()
+        if not run.verify:
             yield Finding("accounts", "ok", "the database opens")
             return
         row_faults = accounts.verify()
     except LooseleafError as error:
         yield Finding("accounts", "fault", str(error), "See docs/database.md.")
         return
-    yield from _report("audit", _check_audit(accounts.audit))
+    yield from _report("audit", run, lambda _run: _check_audit(accounts.audit))
     for fault in row_faults:
         yield Finding("accounts", "fault", fault, "Compare with a backup of the database.")
     if not row_faults:
@@ -237,8 +224,9 @@ def _check_audit(audit: Audit) -> Iterator[Finding]:
         yield Finding("audit", "ok", f"{verdict.entries} entries form one chain{removal}")
 
 
-def _check_pages(context: Context, root: str) -> Iterator[Finding]:
+def _check_pages(run: CheckRun) -> Iterator[Finding]:
     """Read every page and every kept version, and compare each with its hash."""
+    context, root = run.context, run.root
     scopes: list[Scope] = []
     faults: list[tuple[str, str]] = []
     shelves = list(_list_shelves(context, root))
@@ -263,12 +251,12 @@ def _check_pages(context: Context, root: str) -> Iterator[Finding]:
     yield Finding("pages", "fault" if faults else "ok", total)
 
 
-def _check_indexes(context: Context, root: str) -> Iterator[Finding]:
+def _check_indexes(run: CheckRun) -> Iterator[Finding]:
     """Compare each search index with its pages."""
-    index = context.index()
+    index = run.context.index()
     if index is None:
         return
-    for shelf in _list_shelves(context, root):
+    for shelf in _list_shelves(run.context, run.root):
         for fault in index.verify(shelf):
             advice = "Delete .looseleaf/index: it is made anew at the next search."
             yield Finding("index", "fault", f"{shelf.name}: {fault}", advice)

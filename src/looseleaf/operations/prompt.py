@@ -5,14 +5,16 @@ from __future__ import annotations
 from looseleaf.agents.budget import Budget
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import (
+    NO_WORKFLOW,
+    Workflow,
     assemble,
     build_host_limit,
     choose_budget,
     compose,
     fit_to,
+    select_workflow,
 )
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflows.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.prompt.documents import (
     AnthropicPrompt,

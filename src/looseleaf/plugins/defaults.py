@@ -8,6 +8,7 @@ from looseleaf.plugins.hooks import hookimpl
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
     from looseleaf.catalog.parts import PartOpeners
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
+    from looseleaf.upkeep.finding import Checks
 
 
 class Defaults:
@@ -114,6 +116,15 @@ class Defaults:
 
         call_features("register_endpoints", endpoints=endpoints)
 
+    @hookimpl(tryfirst=True)
+    def register_checks(self, checks: Checks) -> None:
+        """Register the checks of the core and of the features."""
+        from looseleaf.operations.doctor import register_core_checks
+        from looseleaf.plugins.features import call_features
+
+        register_core_checks(checks)
+        call_features("register_checks", checks=checks)
+
     @hookimpl
     def pick_store(self) -> Store | None:
         """Choose the store of the workspace."""
@@ -124,3 +135,10 @@ class Defaults:
         """Choose the agent's model for the mode or for all modes, then that of the settings."""
         agent_model = agent.configuration.model_for(mode)
         return agent_model or dict(settings.mode_models).get(mode) or settings.default_model or None
+
+    @hookimpl(tryfirst=True)
+    def on_server_started(self, context: Context) -> None:
+        """Start what features run beside the server."""
+        from looseleaf.plugins.features import call_features
+
+        call_features("on_server_started", context=context)

@@ -12,6 +12,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
     from looseleaf.catalog.parts import PartOpeners
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
     from looseleaf.settings import Settings
+    from looseleaf.upkeep.finding import Checks
 
 hookspec = pluggy.HookspecMarker("looseleaf")
 
@@ -96,6 +98,11 @@ def register_endpoints(endpoints: Endpoints, settings: Settings) -> None:
     """Add addresses to the REST API, or take some out."""
 
 
+@hookspec
+def register_checks(checks: Checks, settings: Settings) -> None:
+    """Add checks to the doctor, or take some out."""
+
+
 @hookspec(firstresult=True)
 def pick_store(shelf: Shelf, settings: Settings) -> Store | None:
     """Choose the store for the pages of a shelf, or None to leave the choice to others."""
@@ -114,3 +121,8 @@ def on_memory_changed(event: Changed, settings: Settings) -> None:
 @hookspec
 def on_prompt_composed(assembly: Assembly, settings: Settings) -> None:
     """React to a prompt that was composed."""
+
+
+@hookspec
+def on_server_started(context: Context, settings: Settings) -> None:
+    """Start work that goes on beside the server, once the server has begun to answer."""

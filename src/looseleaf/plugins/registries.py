@@ -160,6 +160,12 @@ class Registries:
 
         return self.registry_for("register_parts", parts=PartOpeners)
 
+    def announce_server(self) -> None:
+        """Tell features and plugins that a server has begun to answer for this workspace."""
+        context = self.workspace.context
+        for listener in self.hooks.guarded_listeners("on_server_started", "context", self.report):
+            listener(context)
+
     def fill_admin_pages(self, pages: AdminPages) -> AdminPages:
         """Let plugins add to the pages of the admin site, or take some out."""
         return self.hooks.fill("register_admin_pages", pages=pages)

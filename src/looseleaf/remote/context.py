@@ -10,16 +10,12 @@ from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import Invalid
 from looseleaf.errors.pages import NotText
 from looseleaf.memory.page_text import MAIN
-from looseleaf.remote import conversation
 from looseleaf.remote.results import PageRead, build_result, gives_page
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from looseleaf.chat.events import Event
-    from looseleaf.chat.session import ChatInput
-    from looseleaf.memory.scope import Where
     from looseleaf.remote.connection import ServerConnection
 
 _PLACE = ("agent", "as_of", "layer", "user")  # select the owner and the time of a page
@@ -45,18 +41,20 @@ class Remote:
         """Run an operation on the server; give its result, or raise its error."""
         json_arguments = encode_arguments(run, positional, options)
         try:
-            document = self._connection.run(
-                name, json_arguments, reason=self._reason, origin=self._origin
-            )
+            document = self.run(name, json_arguments)
         except NotText:
             if not gives_page(run) or json_arguments.keys() - {"file", *_PLACE}:
                 raise
             return self._read_page(json_arguments)
         return build_result(run, document)
 
-    def converse(self, chat_input: ChatInput, where: Where) -> Iterator[Event]:
-        """Send a message to an agent on the server, and yield every event of its answer."""
-        return conversation.converse(self._connection, chat_input, where)
+    def run(self, name: str, json_arguments: Mapping[str, object]) -> Any:  # noqa: ANN401 - JSON data
+        """Run an operation on the server with JSON arguments; return its result as JSON data."""
+        return self._connection.run(name, json_arguments, reason=self._reason, origin=self._origin)
+
+    def listen(self, path: str, json_arguments: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Request a stream of events from the server, and yield each event as it comes."""
+        return self._connection.listen(path, json_arguments)
 
     def _read_page(self, json_arguments: Mapping[str, Any]) -> PageRead:
         """Read a whole page that JSON cannot hold."""

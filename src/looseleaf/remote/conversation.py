@@ -14,24 +14,24 @@ from looseleaf.values import as_dict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from looseleaf.catalog.remote_context import RemoteContext
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
-    from looseleaf.remote.connection import ServerConnection
 
 CHAT, CONTINUE = "/datamachine/v1/chat", "/datamachine/v1/chat/continue"
 CANCEL = "looseleaf/cancel-chat"
 _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Event)}
 
 
-def converse(connection: ServerConnection, chat_input: ChatInput, where: Where) -> Iterator[Event]:
+def converse(context: RemoteContext, chat_input: ChatInput, where: Where) -> Iterator[Event]:
     """Send a message to an agent on the server, and yield the events; closing the iterator cancels.
 
     A broken connection does not cancel: the answer is completed and stored in the session.
     """
     session = chat_input.session
     try:
-        for document in connection.listen(*_build_request(chat_input, where)):
+        for document in context.listen(*_build_request(chat_input, where)):
             kind = _KINDS.get(document.get("event", ""))
             if kind is None:
                 continue  # an event of a later version
@@ -42,7 +42,7 @@ def converse(connection: ServerConnection, chat_input: ChatInput, where: Where) 
     except (GeneratorExit, KeyboardInterrupt):
         if session:
             with suppress(LooseleafError):
-                connection.run(CANCEL, {"session": session})
+                context.run(CANCEL, {"session": session})
         raise
 
 

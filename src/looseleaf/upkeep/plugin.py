@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
     from looseleaf.plugins.endpoints import Endpoints
+    from looseleaf.upkeep.finding import Checks
     from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
 
@@ -138,3 +139,11 @@ def register_commands(commands: Commands) -> None:
         "looseleaf.cli.commands.upkeep:lint_memory",
         "Find problems in pages, and mend them.",
     )
+
+
+@hookimpl
+def register_checks(checks: Checks) -> None:
+    """Register the check of system tasks and of upkeep runs."""
+    from looseleaf.upkeep.checks import check_upkeep
+
+    checks.register("upkeep", check_upkeep)

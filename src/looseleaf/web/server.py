@@ -25,7 +25,7 @@ from looseleaf.web import server_log
 from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.http.guard import OWN_NAME
-from looseleaf.web.worker_start import WorkerStart
+from looseleaf.web.worker_start import AfterFirstAnswer
 from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -47,13 +47,16 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
         server_log.enable()
     workspace = Workspace.open(root, surface="rest")
     app = build_application(workspace, stateless=stateless, on_load=keep_objects)
-    if workspace.settings.serve_jobs:
-        app = WorkerStart(app, workspace, keep_objects)
+
+    def start() -> None:
+        workspace.registries.announce_server()
+        keep_objects()
+
     keep_objects()
     # A computing thread gives up the interpreter lock after this time; a response waits for the
     # lock several times.
     sys.setswitchinterval(SWITCH_SECONDS)
-    return app
+    return AfterFirstAnswer(app, start)
 
 
 def keep_objects() -> None:

@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from looseleaf.catalog.context import Context
     from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
+    from looseleaf.catalog.prompt_assembly import WorkflowFields
     from looseleaf.catalog.registry import Operations
     from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.plugins.admin_pages import AdminPages
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
     from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.upkeep.finding import Checks
     from looseleaf.workflows.definitions import Definitions
     from looseleaf.workflows.step import StepTypes
     from looseleaf.workspace import Workspace
@@ -27,12 +30,20 @@ if TYPE_CHECKING:
 @hookimpl
 def register_parts(parts: PartOpeners) -> None:
     """Register pipelines and flows, jobs, and the resources of workflows besides memory."""
+    from looseleaf.catalog.prompt_assembly import WORKFLOW_FIELDS
     from looseleaf.workflows.parts import DEFINITIONS, JOB_STORE, JOBS, RESOURCES
 
+    parts.register(WORKFLOW_FIELDS, _open_workflow_fields)
     parts.register(DEFINITIONS, _open_definitions)
     parts.register(JOB_STORE, _open_job_store)
     parts.register(JOBS, _open_jobs)
     parts.register(RESOURCES, _open_resources)
+
+
+def _open_workflow_fields(_parts: WorkspaceServices) -> WorkflowFields:
+    from looseleaf.catalog.workflows.workflow_slice import build_workflow_fields
+
+    return build_workflow_fields
 
 
 def _open_definitions(parts: WorkspaceServices) -> Definitions:
@@ -280,3 +291,26 @@ def register_commands(commands: Commands) -> None:
         "Run jobs and schedules without a server.",
         priority=41,
     )
+
+
+@hookimpl
+def register_checks(checks: Checks) -> None:
+    """Register the check of pipelines and flows."""
+    from looseleaf.catalog.workflows.workflow_tools import check_workflows
+
+    checks.register("workflows", check_workflows)
+
+
+@hookimpl
+def on_server_started(context: Context) -> None:
+    """Start the worker of this server, which runs jobs and schedules."""
+    if not context.settings.serve_jobs:
+        return
+    from looseleaf.errors import LooseleafError
+    from looseleaf.web import job_log
+    from looseleaf.workflows.parts import jobs_of
+
+    try:
+        jobs_of(context.parts).start_worker(job_log.write)
+    except LooseleafError as error:
+        context.parts.report("Jobs and schedules do not run in this server", error)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
+from looseleaf.catalog.workflows.workflow_tools import narrow_tools
 from looseleaf.errors import InvalidArgument
-from looseleaf.values import replace, value
+from looseleaf.values import replace
 from looseleaf.workflows.parts import resources_of
+from looseleaf.workflows.prompt_parts import (
+    build_flow_part,
+    build_pipeline_part,
+    read_context_files,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,45 +20,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.prompt_assembly import Workflow
     from looseleaf.memory.scope import Where
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.pipeline import Step
 
 
-@value
-class Workflow:
-    """The pipeline, flow and step whose prompt is meant; without any, a prompt of no workflow."""
-
-    pipeline: str | int | None = None
-    flow: str | int | None = None
-    step: str = ""
-
-    @property
-    def is_named(self) -> bool:
-        """Whether a pipeline or flow is named; the name "" means none."""
-        return self.pipeline not in (None, "") or self.flow is not None
-
-
-NO_WORKFLOW = Workflow()
-
-
-def select_workflow(
-    context: Context, where: Where, workflow: Workflow, *, with_tools: bool = False
+def build_workflow_fields(
+    context: Context, where: Where, workflow: Workflow, *, with_tools: bool
 ) -> tuple[Where, dict[str, Any]]:
-    """Find a workflow; give its agent, and the fields that it adds to a request.
+    """Find a workflow; return its agent, and the fields that it adds to a request.
 
     Only the explanation of a prompt needs the fields that narrow tools (`with_tools`).
     """
-    if not workflow.is_named:
-        return where, {}
-    from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
-    from looseleaf.catalog.workflows.workflow_tools import narrow_tools
-    from looseleaf.workflows.prompt_parts import (
-        build_flow_part,
-        build_pipeline_part,
-        read_context_files,
-    )
-
     flow = find_flow(context, workflow.flow) if workflow.flow is not None else None
     if workflow.pipeline is not None and workflow.pipeline != "":
         pipeline = find_pipeline(context, workflow.pipeline)
@@ -73,7 +54,7 @@ def select_workflow(
 
 
 def _settings_of(step: Step | None, flow: Flow | None) -> Mapping[str, Any]:
-    """Give the settings that the step of a prompt runs with; none without a step."""
+    """Return the settings that the step of a prompt runs with; none without a step."""
     if step is None:
         return {}
     return step.settings if flow is None else flow.settings_of(step)

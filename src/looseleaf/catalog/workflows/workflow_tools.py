@@ -6,6 +6,8 @@ from looseleaf.catalog.tools.names import expand_tool_names, find_unknown_tools
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
+from looseleaf.upkeep.finding import Finding
+from looseleaf.workflows.parts import definitions_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.operation import OperationList
+    from looseleaf.upkeep.finding import CheckRun
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.pipeline import Pipeline, Step
 
@@ -87,3 +90,23 @@ def find_step_faults(
         tools = tuple(settings.get(name) or ())
         for fault in find_unknown_tools(operations, ToolPolicy(tools=tools)) if tools else ():
             yield f"in {name} of step {step_id} {fault.partition('. ')[0]}"
+
+
+def check_workflows(run: CheckRun) -> Iterator[Finding]:
+    """Check that pipelines and flows name only tools that exist."""
+    context = run.context
+    if not context.parts.has_accounts():
+        return
+    operations, definitions = context.parts.operations(), definitions_of(context.parts)
+    for pipeline in definitions.pipelines.list()[0]:
+        advice = f"Correct it: looseleaf pipelines update {pipeline.id} …"
+        faults = [*find_policy_faults(operations, pipeline.tool_policy)]
+        for step in pipeline.steps:
+            faults += find_step_faults(operations, step.id, step.settings)
+        for fault in faults:
+            yield Finding("workflows", "warning", f"pipeline {pipeline.slug}: {fault}", advice)
+    for flow in definitions.flows.list()[0]:
+        advice = f"Correct it: looseleaf flows update {flow.id} --set …"
+        for step_id, settings in flow.step_settings.items():
+            for fault in find_step_faults(operations, step_id, settings):
+                yield Finding("workflows", "warning", f"flow {flow.slug}: {fault}", advice)

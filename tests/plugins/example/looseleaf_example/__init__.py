@@ -28,6 +28,7 @@ from looseleaf.prompt.directives.view import DirectiveView, PageFacts
 from looseleaf.prompt.filters import Filters
 from looseleaf.prompt.request import Request
 from looseleaf.stores.disk.store import DiskStore
+from looseleaf.upkeep.finding import CheckRun, Checks, Finding
 from looseleaf.upkeep.schedules import TaskSchedules
 from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskResult, TaskRun
 from looseleaf.workflows.packet import create_packet
@@ -222,6 +223,18 @@ def register_endpoints(endpoints: Endpoints) -> None:
     endpoints.register("GET", "/words/{file}", "example/count-words")
 
 
+@hookimpl
+def register_checks(checks: Checks) -> None:
+    """Let the doctor look for the style guide."""
+    checks.register("style", check_style)
+
+
+def check_style(run: CheckRun) -> Iterable[Finding]:
+    """Check that the style guide has a text."""
+    if not run.context.pages.text(Shelf("shared").page(PAGE)).strip():
+        yield Finding("style", "warning", f"{PAGE} is empty", "Write it.")
+
+
 @cache
 def vault(root: str) -> DiskStore:
     """Open the store for what is confidential, once for each workspace."""
@@ -252,3 +265,9 @@ def on_memory_changed(event: Changed) -> None:
 def on_prompt_composed(assembly: Assembly) -> None:
     """Note for whom a prompt was made."""
     HEARD.append(f"{assembly.request.agent.slug} in {assembly.request.mode}")
+
+
+@hookimpl
+def on_server_started(context: Context) -> None:
+    """Note that the house has opened."""
+    HEARD.append(f"{context.settings.name} is open")
