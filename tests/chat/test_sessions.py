@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
+from looseleaf.chat import tables as chat_tables
 from looseleaf.chat.session import TurnOutcome, WrittenPage
 from looseleaf.errors.chat import SessionBusy, SessionMissing, TurnLost
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
 from looseleaf.stores.database.database import Database
@@ -262,7 +262,7 @@ def test_a_deleted_session_leaves_nothing(chats: SqlChats, database: Database) -
     session = said(chats)
     assert chats.sessions.delete(session)
     with database.reading() as connection:
-        for table in (tables.chat_sessions, tables.chat_turns, tables.chat_messages):
+        for table in (chat_tables.chat_sessions, chat_tables.chat_turns, chat_tables.chat_messages):
             assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar() == 0
 
 

@@ -24,12 +24,12 @@ from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
 from looseleaf.stores.database import schema_revision, tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.row_digests import COUNT_TABLES
+from looseleaf.stores.database.row_digests import list_counted_tables
 from looseleaf.stores.database.settings_and_audit import HEAD, open_settings_and_audit
 from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL
 
-STATE_ROWS = 2 + len(COUNT_TABLES)
+STATE_ROWS = 2 + len(list_counted_tables())
 OPEN = (
     "import sys; from looseleaf.stores.database.database import Database; Database(*sys.argv[1:])"
 )
@@ -52,7 +52,7 @@ def test_migrations_leave_the_tables_that_we_use(home: Path, database_url: str) 
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, tables.metadata) == []
+        assert compare_metadata(context, tables.load_metadata()) == []
     opened.close()
 
 
@@ -148,7 +148,9 @@ def test_a_migration_can_be_killed_at_any_statement(home: Path, database_url: st
     assert killed >= 3
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+        assert (
+            compare_metadata(MigrationContext.configure(connection), tables.load_metadata()) == []
+        )
         assert len(connection.execute(sa.select(tables.state)).all()) == STATE_ROWS
     opened.close()
 

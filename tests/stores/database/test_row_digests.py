@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.chat import tables as chat_tables
 from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
@@ -85,9 +86,9 @@ CHANGES = {
     "grants": tables.grants.update().values(role="admin"),
     "credentials": tables.credentials.update().values(role="admin"),
     "settings": tables.settings.update().values(setting="false"),
-    "chat_sessions": tables.chat_sessions.update().values(title="Ope"),
-    "chat_messages": tables.chat_messages.update()
-    .where(tables.chat_messages.c.text == "One")
+    "chat_sessions": chat_tables.chat_sessions.update().values(title="Ope"),
+    "chat_messages": chat_tables.chat_messages.update()
+    .where(chat_tables.chat_messages.c.text == "One")
     .values(text="Ome"),
 }
 
@@ -104,13 +105,13 @@ DELETIONS = {
     "grants has 0 rows, and had 1": tables.grants.delete(),
     "credentials has 0 rows, and had 1": tables.credentials.delete(),
     "settings has 0 rows, and had 1": tables.settings.delete(),
-    "chat_sessions has 1 rows, and had 2": tables.chat_sessions.delete().where(
-        tables.chat_sessions.c.title == "One"
+    "chat_sessions has 1 rows, and had 2": chat_tables.chat_sessions.delete().where(
+        chat_tables.chat_sessions.c.title == "One"
     ),
-    "1 messages, and had 2": tables.chat_messages.delete().where(
-        tables.chat_messages.c.text == "One", tables.chat_messages.c.role == "user"
+    "1 messages, and had 2": chat_tables.chat_messages.delete().where(
+        chat_tables.chat_messages.c.text == "One", chat_tables.chat_messages.c.role == "user"
     ),
-    "0 turns, and had 1": tables.chat_turns.delete(),
+    "0 turns, and had 1": chat_tables.chat_turns.delete(),
 }
 
 

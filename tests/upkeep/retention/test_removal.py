@@ -9,13 +9,13 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
+from looseleaf.chat import tables as chat_tables
 from looseleaf.chat.parts import chats_of
 from looseleaf.chat.removal import prune_sessions
 from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations import history, memory
 from looseleaf.operations.daily import write_day
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention import removal
@@ -89,8 +89,8 @@ def test_empty_conversations_go_after_an_hour(
     accounts = workspace.accounts()
     assert isinstance(accounts, SqlAccounts)
     with accounts.database.writing() as connection:
-        is_session = tables.chat_sessions.c.id == session
-        connection.execute(tables.chat_sessions.update().where(is_session).values(messages=0))
+        is_session = chat_tables.chat_sessions.c.id == session
+        connection.execute(chat_tables.chat_sessions.update().where(is_session).values(messages=0))
     clock.advance(seconds=minutes * 60)
     counts = prune_sessions(workspace, workspace.settings, dry_run=False)
     assert counts == {"sessions": 0, "empty_sessions": count}

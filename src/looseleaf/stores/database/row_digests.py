@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 
 import sqlalchemy as sa
 
@@ -21,38 +22,6 @@ if TYPE_CHECKING:
 
     from looseleaf.stores.database.database import Database
 
-_SKIPPED_COLUMNS = {
-    "credentials": ("last_used",),
-    "chat_messages": ("version", "folded"),
-}
-_SESSION_COLUMNS = ("id", "owner", "agent", "mode", "source", "title", "titled", "created")
-_DIGEST_TABLES = (
-    tables.users,
-    tables.grants,
-    tables.credentials,
-    tables.settings,
-    tables.chat_sessions,
-    tables.chat_messages,
-    tables.pipelines,
-    tables.flows,
-)
-COUNT_TABLES = (
-    tables.users,
-    tables.grants,
-    tables.credentials,
-    tables.settings,
-    tables.chat_sessions,
-    tables.pipelines,
-    tables.flows,
-)
-_COLUMNS = {
-    table.name: [
-        column.name
-        for column in table.columns
-        if column.name != "digest" and column.name not in _SKIPPED_COLUMNS.get(table.name, ())
-    ]
-    for table in _DIGEST_TABLES
-} | {"chat_sessions": [*_SESSION_COLUMNS, "summary"]}
 _UPDATE_COUNT = (
     tables.state.update()
     .where(tables.state.c.name == sa.bindparam("of_table"))
@@ -62,9 +31,25 @@ _BATCH_ROWS = 1000
 _MOST_NAMED = 5
 
 
+def list_digest_tables() -> list[sa.Table]:
+    """Return the tables whose rows have digests."""
+    return [table for table in tables.list_tables() if "digest" in table.columns]
+
+
+def list_counted_tables() -> list[sa.Table]:
+    """Return the tables whose numbers of rows are stored."""
+    return [table for table in list_digest_tables() if tables.UNCOUNTED not in table.info]
+
+
+@cache
+def _digest_columns(table: sa.Table) -> tuple[str, ...]:
+    skipped = ("digest", *table.info.get(tables.UNDIGESTED, ()))
+    return tuple(column.name for column in table.columns if column.name not in skipped)
+
+
 def digest_of(table: sa.Table, row: Mapping[str, Any] | sa.RowMapping) -> str:
     """Return the digest of a row, over the digest columns of its table."""
-    cells = [row[name] for name in _COLUMNS[table.name]]
+    cells = [row[name] for name in _digest_columns(table)]
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
 
 
@@ -86,11 +71,14 @@ def count_rows(connection: sa.Connection, table: sa.Table, change: int) -> None:
 def verify_rows(database: Database) -> Iterator[str]:
     """Report the rows of each table that were changed outside, and the number of missing rows."""
     with database.reading() as connection:
-        for table in _DIGEST_TABLES:
+        for table in list_digest_tables():
             yield from _verify_digests(connection, table)
-        for table in COUNT_TABLES:
+        for table in list_counted_tables():
             yield from _verify_count(connection, table)
-        yield from _verify_sessions(connection)
+        for table in tables.list_tables():
+            for column in table.columns:
+                if tables.COUNTS in column.info:
+                    yield from _verify_parts(connection, table, column)
 
 
 def _verify_digests(connection: sa.Connection, table: sa.Table) -> Iterator[str]:
@@ -122,21 +110,24 @@ def _verify_count(connection: sa.Connection, table: sa.Table) -> Iterator[str]:
         yield f"{table.name} has {row_count} rows, and had {stored_count}"
 
 
-def _verify_sessions(connection: sa.Connection) -> Iterator[str]:
-    """Compare the numbers of messages and turns that each session has stored."""
-    sessions = tables.chat_sessions
-    for part, noun in ((tables.chat_messages, "messages"), (tables.chat_turns, "turns")):
-        counts = (
-            sa.select(part.c.session, sa.func.count().label("found"))
-            .group_by(part.c.session)
-            .subquery()
-        )
-        row_count = sa.func.coalesce(counts.c.found, 0)
-        query = (
-            sa.select(sessions.c.id, sessions.c[noun], row_count)
-            .join_from(sessions, counts, sessions.c.id == counts.c.session, isouter=True)
-            .where(sessions.c[noun] != row_count)
-            .limit(_MOST_NAMED)
-        )
-        for identity, stored_count, found_count in connection.execute(query):
-            yield f"the chat session {identity} has {found_count} {noun}, and had {stored_count}"
+def _verify_parts(
+    connection: sa.Connection, table: sa.Table, column: sa.Column[int]
+) -> Iterator[str]:
+    """Compare the numbers of rows in another table that each row has stored in a column."""
+    parts = tables.metadata.tables[column.info[tables.COUNTS]]
+    (reference,) = (key for key in parts.foreign_keys if key.column.table is table)
+    counts = (
+        sa.select(reference.parent.label("whole"), sa.func.count().label("found"))
+        .group_by(reference.parent)
+        .subquery()
+    )
+    row_count = sa.func.coalesce(counts.c.found, 0)
+    query = (
+        sa.select(reference.column, column, row_count)
+        .join_from(table, counts, reference.column == counts.c.whole, isouter=True)
+        .where(column != row_count)
+        .limit(_MOST_NAMED)
+    )
+    for identity, stored_count, found_count in connection.execute(query):
+        subject = f"the {table.info[tables.NOUN]} {identity}"
+        yield f"{subject} has {found_count} {column.name}, and had {stored_count}"

@@ -28,6 +28,7 @@ from looseleaf.stores.database.copies.table_dump import (
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
 from looseleaf.stores.database.settings_and_audit import HEAD
+from looseleaf.workflows import tables as workflow_tables
 from tests.conftest import FULL
 from tests.stores.database.copies.dumps import change_schema, change_table, dump
 
@@ -59,7 +60,7 @@ def add_state(database: Database, rows: dict[str, int]) -> None:
 @given(st.dictionaries(TEXTS.filter(lambda text: text != "restoring"), st.integers(0, 2**62)))
 def test_any_rows_come_back(rows: dict[str, int]) -> None:
     """Whatever their texts are: line ends, quotes, and letters of all scripts."""
-    known = {"version", "audit", *(table.name for table in tables.metadata.sorted_tables)}
+    known = {"version", "audit", *(table.name for table in tables.load_metadata().sorted_tables)}
     rows = {name: number for name, number in rows.items() if name not in known}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -98,7 +99,7 @@ def test_a_dump_is_one_state_of_the_database(home: Path, postgres_url: str, tmp_
                 with database.writing() as connection:
                     # The tables are dumped in another order than this one.
                     for insert in (
-                        tables.workers.insert().values(id=name, host="", **zeros),
+                        workflow_tables.workers.insert().values(id=name, host="", **zeros),
                         tables.settings.insert().values(name=name, setting="1"),
                         tables.state.insert().values(name=name, number=number, text=""),
                     ):
@@ -138,8 +139,8 @@ def test_a_dump_takes_the_same_memory_for_any_number_of_rows(
             closing(Database(postgres_url, str(home))) as database,
             database.writing() as connection,
         ):
-            connection.execute(tables.job_effects.delete())
-            connection.execute(tables.job_effects.insert(), rows)
+            connection.execute(workflow_tables.job_effects.delete())
+            connection.execute(workflow_tables.job_effects.insert(), rows)
         del rows
         copy, files = new_home(tmp_path / f"copy-{count}"), tmp_path / f"dump-{count}"
         files.mkdir()

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from looseleaf.errors.workflows import JobLost
 from looseleaf.models.model import Usage
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
+from looseleaf.workflows import tables as workflow_tables
 from looseleaf.workflows.execution.queue import Hold, Limits, Release
 from looseleaf.workflows.job import NewJob, StepRecord
 from looseleaf.workflows.step import StepOutcome
@@ -117,7 +117,11 @@ def test_a_job_that_someone_changes_is_passed_over(
     """A claim waits for nobody: the next job is taken, and the first one later."""
     store = SqlJobStore(postgres_database, clock=clock)
     first, second = add(store), add(store)
-    locked = sa.select(tables.jobs.c.id).where(tables.jobs.c.id == first).with_for_update()
+    locked = (
+        sa.select(workflow_tables.jobs.c.id)
+        .where(workflow_tables.jobs.c.id == first)
+        .with_for_update()
+    )
     with postgres_database.writing() as connection:
         connection.execute(locked)
         assert claim(store).job_id == second

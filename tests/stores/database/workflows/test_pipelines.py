@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from looseleaf.errors import Forbidden
 from looseleaf.errors.workflows import SlugTaken
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.row_digests import verify_rows
 from looseleaf.stores.database.workflows.definitions import SqlDefinitions
 from looseleaf.values import replace
+from looseleaf.workflows import tables as workflow_tables
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.pipeline import Pipeline, Step
 from tests.conftest import Clock
@@ -51,7 +51,7 @@ def test_memory_files_have_a_column_of_their_own(
     """No reader of steps ever meets a list of files, as the original's readers did."""
     definitions.pipelines.add(NEWS)
     with accounts.database.reading() as connection:
-        row = connection.execute(sa.select(tables.pipelines)).one()
+        row = connection.execute(sa.select(workflow_tables.pipelines)).one()
     assert row.memory_files == '["content-strategy.md", "contexts/x.md"]'
     assert "content-strategy" not in row.steps
 
@@ -159,5 +159,5 @@ def test_a_pipeline_changed_outside_is_found(
     definitions.pipelines.add(NEWS)
     assert list(verify_rows(accounts.database)) == []
     with accounts.database.writing() as connection:
-        connection.execute(tables.pipelines.update().values(system_prompt="Obey."))
+        connection.execute(workflow_tables.pipelines.update().values(system_prompt="Obey."))
     assert list(verify_rows(accounts.database)) == ["rows of pipelines are not what was written: 1"]

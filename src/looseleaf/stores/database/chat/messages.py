@@ -7,9 +7,9 @@ import json
 import sqlalchemy as sa
 
 from looseleaf.chat.session import SessionEntry
+from looseleaf.chat.tables import chat_messages
 from looseleaf.models.model import Attachment, Message, ToolCall
 from looseleaf.stores.database.row_digests import digest_of
-from looseleaf.stores.database.tables import chat_messages
 from looseleaf.values import as_dict
 
 TYPE_CHECKING = False

@@ -8,12 +8,12 @@ import time
 import sqlalchemy as sa
 
 from looseleaf.chat.session import MessageHit, Session
+from looseleaf.chat.tables import chat_messages as messages
+from looseleaf.chat.tables import chat_sessions as sessions
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.stores.database.chat.lease_holder import is_gone
 from looseleaf.stores.database.chat.messages import MICRO, clean_text, entry_of
 from looseleaf.stores.database.row_digests import count_rows, seal_rows
-from looseleaf.stores.database.tables import chat_messages as messages
-from looseleaf.stores.database.tables import chat_sessions as sessions
 from looseleaf.values import field_names
 
 TYPE_CHECKING = False

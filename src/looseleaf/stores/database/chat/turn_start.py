@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import sqlalchemy as sa
 
 from looseleaf.chat.session import BY_FIRST_WORDS, BegunTurn, Lease, Turn, WrittenPage
+from looseleaf.chat.tables import chat_sessions as sessions
+from looseleaf.chat.tables import chat_turns as turns
 from looseleaf.errors.chat import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
 from looseleaf.stores.database.chat.lease_holder import create_lease, is_gone
 from looseleaf.stores.database.chat.messages import MICRO, add_messages, clean_text
 from looseleaf.stores.database.chat.sessions import session_of
 from looseleaf.stores.database.row_digests import count_rows, digest_of
-from looseleaf.stores.database.tables import chat_sessions as sessions
-from looseleaf.stores.database.tables import chat_turns as turns
 from looseleaf.values import replace
 
 TYPE_CHECKING = False

@@ -7,12 +7,12 @@ import time
 
 import sqlalchemy as sa
 
+from looseleaf.chat.tables import chat_sessions as sessions
+from looseleaf.chat.tables import chat_turns as turns
 from looseleaf.errors.chat import TurnLost
 from looseleaf.stores.database.chat.lease_holder import is_gone
 from looseleaf.stores.database.chat.messages import MICRO, add_messages, clean_text
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS, begin, turn_of
-from looseleaf.stores.database.tables import chat_sessions as sessions
-from looseleaf.stores.database.tables import chat_turns as turns
 from looseleaf.values import as_dict
 
 TYPE_CHECKING = False

@@ -60,7 +60,7 @@ class Dump(NamedTuple):
 def dump_tables(connection: sa.Connection, revision: str, write_file: WriteFile) -> Dump:
     """Write all our tables as one state of the database has them, a few rows at a time."""
     dumped_tables = []
-    for table in tables.metadata.sorted_tables:
+    for table in tables.load_metadata().sorted_tables:
         columns = tuple(column.name for column in table.columns)
         summary = RowSummary()
         write_file(f"{table.name}.jsonl", summary.watch(read_lines(connection, table, columns)))

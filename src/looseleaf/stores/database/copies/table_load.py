@@ -101,7 +101,7 @@ def remove_mark(connection: sa.Connection) -> None:
 
 def drop_tables(connection: sa.Connection) -> None:
     """Remove everything that a restore has created."""
-    tables.metadata.drop_all(connection)
+    tables.load_metadata().drop_all(connection)
     connection.exec_driver_sql("DROP TABLE alembic_version")
 
 
@@ -141,7 +141,7 @@ def _set_last_id(connection: sa.Connection, table: sa.Table, last_id: int) -> No
         connection.execute(sa.select(sa.func.setval(sequence, last_id)))
     elif (
         connection.dialect.name == "sqlite"
-        and (tables.metadata.tables[table.name].dialect_options["sqlite"]["autoincrement"])
+        and (tables.load_metadata().tables[table.name].dialect_options["sqlite"]["autoincrement"])
     ):
         name = (table.name,)
         connection.exec_driver_sql("DELETE FROM sqlite_sequence WHERE name = ?", name)

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from looseleaf.errors.workflows import JobLost
 from looseleaf.models.model import Usage
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (
     UNCLEARED,
     decode_outcome,
@@ -17,6 +16,7 @@ from looseleaf.stores.database.jobs.job_rows import (
 )
 from looseleaf.stores.database.jobs.jobs import read_state, select_job
 from looseleaf.values import as_dict
+from looseleaf.workflows import tables
 from looseleaf.workflows.execution.queue import Hold, Limits
 from looseleaf.workflows.job import FINAL
 

@@ -7,8 +7,8 @@ import json
 import sqlalchemy as sa
 
 from looseleaf.models.model import Usage
-from looseleaf.stores.database import tables
 from looseleaf.values import as_dict, field_names
+from looseleaf.workflows import tables
 from looseleaf.workflows.job import Job, MemoryWrite, StepRecord
 from looseleaf.workflows.packet import Packet
 from looseleaf.workflows.step import StepOutcome

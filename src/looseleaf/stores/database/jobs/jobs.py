@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from looseleaf.errors import Refused
 from looseleaf.errors.workflows import JobMissing
 from looseleaf.models.model import Usage
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (
     JOB_COLUMNS,
     UNCLEARED,
@@ -24,6 +23,7 @@ from looseleaf.stores.database.jobs.job_rows import (
 )
 from looseleaf.stores.database.jobs.work_listener import notify_workers
 from looseleaf.values import as_dict
+from looseleaf.workflows import tables
 from looseleaf.workflows.execution.queue import CANCEL, PAUSE
 from looseleaf.workflows.job import FINAL
 from looseleaf.workflows.job_list import JobState

@@ -6,9 +6,9 @@ import json
 
 import sqlalchemy as sa
 
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import MICRO, to_micros
 from looseleaf.values import as_dict
+from looseleaf.workflows import tables
 from looseleaf.workflows.schedules.schedule import ScheduleState
 
 TYPE_CHECKING = False

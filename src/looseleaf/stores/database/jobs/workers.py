@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import to_micros
+from looseleaf.workflows import tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

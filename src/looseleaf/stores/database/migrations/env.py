@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from alembic import context
 
-from looseleaf.stores.database.tables import metadata
+from looseleaf.stores.database.tables import load_metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=load_metadata()
+)
 with context.begin_transaction():
     context.run_migrations()

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from looseleaf.errors import Unavailable
 from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.stores.database.row_digests import count_rows
-from looseleaf.stores.database.tables import flow_prompts, flows, pipelines
 from looseleaf.stores.database.workflows.rows import (
     MICRO,
     build_flow_row,
@@ -19,6 +18,7 @@ from looseleaf.stores.database.workflows.rows import (
     update_row,
 )
 from looseleaf.values import replace
+from looseleaf.workflows.tables import flow_prompts, flows, pipelines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

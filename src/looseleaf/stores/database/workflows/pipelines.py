@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from looseleaf.errors import Unavailable
 from looseleaf.stores.database.row_digests import count_rows
-from looseleaf.stores.database.tables import flows, pipelines
 from looseleaf.stores.database.workflows.rows import (
     build_flow_row,
     build_pipeline_row,
@@ -19,6 +18,7 @@ from looseleaf.stores.database.workflows.rows import (
     update_row,
 )
 from looseleaf.values import replace
+from looseleaf.workflows.tables import flows, pipelines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

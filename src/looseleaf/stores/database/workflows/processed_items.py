@@ -7,9 +7,9 @@ import time
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from looseleaf.stores.database.tables import processed_items
 from looseleaf.stores.database.workflows.rows import MICRO
 from looseleaf.times import DAY_SECONDS
+from looseleaf.workflows.tables import processed_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
