@@ -138,7 +138,7 @@ def run(*arguments: str) -> int:
 
 
 def serve(*arguments: str) -> int:
-    """Run the server on ./my-memory, made first where it is not there."""
+    """Run the server on ./my-memory, made first if it is not there."""
     if code := _set_up(SERVER):
         return code
     root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
@@ -206,19 +206,19 @@ def lock(*arguments: str) -> int:
 
 
 def _set_up(level: Level) -> int:
-    """Bring .venv to a level; do nothing where it has that level or a higher one."""
+    """Bring .venv to a level; do nothing if it has that level or a higher one."""
     # Two runs at once would each remove the other's half-made folder.
     with Path(__file__).open("rb+") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)
         if not any(map(_is_current, LEVELS[LEVELS.index(level) :])) and not _fill(level):
             return 1
-        # Always: a command run later, where bytecode may not be written, must still start fast.
+        # Always: a command run later, if bytecode may not be written, must still start fast.
         compileall.compile_dir(ROOT / "src", quiet=2)
     return 0
 
 
 def _fill(level: Level) -> bool:
-    """Install the missing packages; all where the installed ones are not those of the lock."""
+    """Install the missing packages; all if the installed ones are not those of the lock."""
     present = next(filter(_has_packages, reversed(LEVELS)), None)
     is_complete = present is not None and LEVELS.index(present) >= LEVELS.index(level)
     goal = present if present and is_complete else level
@@ -247,7 +247,7 @@ def _write_launcher(path: Path, python: Path) -> None:
 
 
 def _compute_fingerprint(level: Level = DEVELOPER) -> str:
-    """Give the fingerprint of .venv: of its packages, then of this project's own metadata."""
+    """Return the fingerprint of .venv: of its packages, then of this project's own metadata."""
     metadata = hashlib.sha256(repr(_read_pyproject()["project"]).encode()).hexdigest()
     return f"{_hash_packages(_select_lock_lines(level))} {metadata}"
 
@@ -263,7 +263,7 @@ def _is_current(level: Level) -> bool:
 
 
 def _has_packages(level: Level) -> bool:
-    """Say whether the packages of a level are there, whatever has changed in this project."""
+    """Return whether the packages of a level are there, whatever has changed in this project."""
     parts = level.stamp.read_text().split() if level.stamp.exists() else []
     return parts[:1] == [_hash_packages(_select_lock_lines(level))]
 
@@ -273,7 +273,7 @@ def _read_pyproject() -> dict[str, Any]:
 
 
 def _select_lock_lines(level: Level) -> str:
-    """Give the lines of the lock for a level: its packages, and all that they need."""
+    """Return the lines of the lock for a level: its packages, and all that they need."""
     lock = LOCK.read_text()
     if level.extras is not None:
         tables = _read_pyproject()
@@ -314,7 +314,7 @@ def _install_with_pip(packages: str, *, keep: bool) -> bool:
 
 
 def _find_pip() -> list[str]:
-    """Give the command of pip for .venv: its own pip, else that of this Python; else nothing."""
+    """Return the command of pip for .venv: its own pip, else that of this Python; else nothing."""
     if any(VENV.glob("lib/python*/site-packages/pip")):
         return [str(PYTHON), "-m", "pip"]
     if importlib.util.find_spec("pip"):
@@ -411,7 +411,7 @@ def _install_debian_packages(*packages: str) -> bool:
 
 
 def _has_test_file(arguments: tuple[str, ...]) -> bool:
-    """Say whether arguments name files of tests, or tests in them."""
+    """Return whether arguments name files of tests, or tests in them."""
     return any(Path(ROOT, argument.partition("::")[0]).is_file() for argument in arguments)
 
 
@@ -439,7 +439,7 @@ def _run_stages(*stages: tuple[str, list[str]]) -> int:
 
 
 def _call(command: list[str]) -> int:
-    """Run a command in the repository; give its exit code."""
+    """Run a command in the repository; return its exit code."""
     try:
         return subprocess.run(command, cwd=ROOT, env=ENV, check=False).returncode
     except KeyboardInterrupt:

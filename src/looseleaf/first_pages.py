@@ -16,7 +16,7 @@ FIRST_AGENT = "main"
 
 
 def start_workspace(context: Context, folders: Iterable[str], agent: str = "") -> None:
-    """Give every folder of an agent a record, create a first agent, start the core pages."""
+    """Add missing records of agents, create a first agent, start the core pages."""
     known_slugs = {record.slug for record in context.parts.agents.records()}
     new = [slug for slug in folders if slug not in known_slugs]
     first = agent or ("" if known_slugs or new else FIRST_AGENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def parse_plain_lines(text: bytes) -> dict[str, object] | None:
-    """Read `key = value` lines whose values are plain; None for what needs a TOML parser."""
+    """Read `key = value` lines whose values are plain, or None for what needs a TOML parser."""
     fields: dict[str, object] = {}
     for line in text.decode("utf-8", "replace").split("\n"):
         key, equals, rest = line.partition("=")

@@ -29,7 +29,7 @@ _DEEPEST = 32
 
 
 def find_schema_problem(schema: object, path: str = "schema") -> str | None:
-    """Return the reason why a schema cannot be applied; None if it can."""
+    """Return the reason why a schema cannot be applied, or None if it can."""
     if not isinstance(schema, dict):
         return f"{path} is not an object"
     foreign = sorted(set(schema) - KEYWORDS)
@@ -49,7 +49,7 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
 
 
 def find_problem(schema: Schema, document: object, path: str = "") -> str | None:
-    """Return the first reason why a document does not fit a schema; None if it does."""
+    """Return the first reason why a document does not fit a schema, or None if it does."""
     return next(_find_problems(schema, document, path, 0), None)
 
 

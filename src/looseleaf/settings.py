@@ -159,7 +159,7 @@ def _find_data_folder(environ: Mapping[str, str]) -> str:
 
 
 def read_variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
-    """Read a variable of the environment that is no setting; "" where it is not set."""
+    """Read a variable of the environment that is no setting, or "" if it is not set."""
     return environ.get(name, "")
 
 
@@ -172,7 +172,7 @@ def build_git_environment(
 
 
 def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.environ) -> str:
-    """Give the folder that a variable of another program names, or its usual one."""
+    """Return the folder that a variable of another program names, or its usual one."""
     return os.path.expanduser(environ.get(variable) or default)
 
 
@@ -180,7 +180,7 @@ def _build_missing_error(root: str, environ: Mapping[str, str]) -> WorkspaceMiss
     """Build the error for a folder that is no workspace.
 
     An empty or missing folder may be a disk that is not mounted, or a workspace that was never
-    created. The two look the same, so the error names both where someone chose the folder.
+    created. The two look the same, so the error names both if someone chose the folder.
     """
     is_there = os.path.isdir(root)
     try:
@@ -196,7 +196,7 @@ def _build_missing_error(root: str, environ: Mapping[str, str]) -> WorkspaceMiss
 
 
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings of a workspace; raise `WorkspaceMissing` where it is none."""
+    """Read the settings of a workspace; raise `WorkspaceMissing` if it is none."""
     try:
         with open(os.path.join(root, FILE), "rb") as file:
             text = file.read()

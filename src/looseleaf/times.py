@@ -1,6 +1,6 @@
 """Times: the clock, how times and days are written and read, all of them in UTC.
 
-Nothing else formats or parses a time. `datetime` is imported where a text is parsed and not before,
+Nothing else formats or parses a time. `datetime` is imported only when a text is parsed,
 since reading a page takes less time than importing it.
 """
 
@@ -20,7 +20,7 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def now() -> float:
-    """Give the time of this machine, in seconds since 1970."""
+    """Return the time of this machine, in seconds since 1970."""
     return time.time()
 
 
@@ -73,14 +73,14 @@ def parse_time(text: str) -> float:
 
 
 def parse_duration(text: str) -> int:
-    """Read a length of time such as 30m, 12h, 90d or 2w as seconds; 0 where it is none."""
+    """Read a length of time such as 30m, 12h, 90d or 2w as seconds, or 0 if it is none."""
     number, unit = text[:-1], text[-1:]
     is_plain = number.isascii() and number.isdigit() and len(number) < 10 and unit in _UNITS
     return int(number) * _UNITS[unit] if is_plain else 0
 
 
 def is_calendar_day(year: str, month: str, day: str) -> bool:
-    """Say whether YYYY, MM and DD are a real day; everything uses this definition."""
+    """Return whether YYYY, MM and DD are a real day; everything uses this definition."""
     digits = f"{year}{month}{day}"
     has_shape = len(year) == 4 and len(month) == 2 and len(day) == 2
     if not (has_shape and digits.isascii() and digits.isdigit()):
@@ -93,19 +93,19 @@ def is_calendar_day(year: str, month: str, day: str) -> bool:
 
 
 def compute_day_start(year: int, month: int, day: int) -> int:
-    """Give the first second of a day, in seconds since 1970."""
+    """Return the first second of a day, in seconds since 1970."""
     from datetime import UTC, datetime
 
     return int(datetime(year, month, day, tzinfo=UTC).timestamp())
 
 
 def weekday_of(year: int, month: int, day: int) -> int:
-    """Give the weekday of a day: 0 is Monday."""
+    """Return the weekday of a day: 0 is Monday."""
     return (compute_day_start(year, month, day) // DAY_SECONDS + 3) % 7
 
 
 def convert_to_zone(seconds: float, zone: str = "UTC") -> datetime:
-    """Return a time in a zone of the IANA database, or raise `ValueError` where there is none."""
+    """Return a time in a zone of the IANA database, or raise `ValueError` if there is none."""
     from datetime import UTC, datetime
 
     if zone == "UTC":

@@ -84,7 +84,7 @@ def _build(cls: type, *, kw_only: bool) -> type:
 
 
 def _require_own_fields(cls: type, fields: tuple[str, ...]) -> None:
-    """Raise `TypeError` where a base class has a field that the class does not declare itself."""
+    """Raise `TypeError` if a base class has a field that the class does not declare itself."""
     for base in cls.__mro__[1:]:
         foreign = [name for name in base.__dict__.get("__annotations__", ()) if name not in fields]
         if foreign:
@@ -93,7 +93,7 @@ def _require_own_fields(cls: type, fields: tuple[str, ...]) -> None:
 
 
 def _require_immutable(name: str, defaults: dict[str, object]) -> None:
-    """Raise `TypeError` where a default, or something in it, has no hash: it can be changed."""
+    """Raise `TypeError` if a default, or something in it, has no hash: it can be changed."""
     for field, default in defaults.items():
         try:
             hash(default)
@@ -215,7 +215,7 @@ def _refuse_entry(self: object, *_arguments: object, **_keywords: object) -> NoR
 
 
 class FrozenDict(_AnyDict):
-    """A dictionary that cannot be changed, and that has a hash where its values have one."""
+    """A dictionary that cannot be changed, and that has a hash if its values have one."""
 
     __slots__ = ()
 
@@ -238,7 +238,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Give the text, for code that needs it to sign in."""
+        """Return the text, for code that needs it to sign in."""
         return self._text
 
     @property

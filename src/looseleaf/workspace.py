@@ -144,7 +144,7 @@ class Workspace:
                 part.close()
 
     def start(self, agent: str = "") -> None:
-        """Give every folder of an agent a record, create a first agent, start the core pages."""
+        """Add missing records of agents, create a first agent, start the core pages."""
         from looseleaf.first_pages import start_workspace
 
         start_workspace(self.context, self.agents.slugs(), agent)
@@ -203,28 +203,28 @@ class Workspace:
         return self._history
 
     def require_available(self) -> None:
-        """Raise `Unavailable` where the folder is missing, such as on an unmounted disk."""
+        """Raise `Unavailable` if the folder is missing, such as on an unmounted disk."""
         self.root_folder.check_available_cached()
 
     def chain(self) -> Chain:
-        """Give the chain of directives, built when it is first needed."""
+        """Return the chain of directives, built when it is first needed."""
         return self.registries.chain()
 
     def generated(self) -> GeneratedPages:
-        """Give the generated pages, which are kept up to date with their sources."""
+        """Return the generated pages, which are kept up to date with their sources."""
         return self.registries.generated_pages()
 
     def operations(self) -> Operations:
-        """Give all operations, those of plugins too."""
+        """Return all operations, those of plugins too."""
         return self.registries.operations()
 
     def model_for(self, agent: str | int | None, mode: str) -> str | None:
-        """Choose the model that answers for an agent in a mode; None where nothing names one."""
+        """Choose the model that answers for an agent in a mode, or None if nothing names one."""
         record = self.agents.resolve(agent)
         return self._hooks.pick("pick_model", "a name", agent=record, mode=mode)  # type: ignore[no-any-return]
 
     def index(self) -> Index | None:
-        """Give the search index, opened when it is first needed."""
+        """Return the search index, opened when it is first needed."""
         if self._index is None:
             from looseleaf.stores.disk.history.page_history import DiskHistory
             from looseleaf.stores.index.open_index import open_index
@@ -249,7 +249,7 @@ class Workspace:
         self.database.add_event(event)
 
     def has_accounts(self) -> bool:
-        """Say whether there is a database already, and create none."""
+        """Return whether there is a database already, and create none."""
         return self.database.exists()
 
     def accounts(self) -> Accounts:
@@ -270,7 +270,7 @@ class Workspace:
         self._closers.append(close)
 
     def models(self) -> Models:
-        """Give the models, each opened when it is first asked."""
+        """Return the models, each opened when it is first asked."""
         if self._models is None:
             from looseleaf.models.by_name import open_models
 
@@ -280,7 +280,7 @@ class Workspace:
         return self._models
 
     def authentication(self) -> Authentication:
-        """Give the authentication, which remembers the credentials it has seen."""
+        """Return the authentication, which remembers the credentials it has seen."""
         if self._authentication is None:
             from looseleaf.access.authentication import Authentication
 

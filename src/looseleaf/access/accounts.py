@@ -62,14 +62,14 @@ class Credential:
     created: float = 0.0
     expires: float = 0.0  # 0 is never
     last_used: float = 0.0  # to the hour
-    ended: float = 0.0  # revoked, signed out or used up; 0 where it has not ended
+    ended: float = 0.0  # revoked, signed out or used up, or 0 if it has not ended
 
 
 class Users(Protocol):
     """The users of a workspace."""
 
     def add(self, user: User, event: Event) -> User:
-        """Add a user (id 0: the next one); `Refused` where the login is taken."""
+        """Add a user (id 0: the next one); raise `Refused` if the login is taken."""
 
     def change(self, user: User, event: Event) -> None:
         """Replace the record of a user; a new password ends sessions and login links."""
@@ -88,7 +88,7 @@ class Grants(Protocol):
         """Set the role of a user on an agent."""
 
     def remove(self, user_id: int, agent_id: int, event: Event) -> bool:
-        """Remove a role; say whether there was one."""
+        """Remove a role; return whether there was one."""
 
     def list(self, *, user_id: int = 0, agent_id: int = 0) -> list[Grant]:
         """List grants, of a user or on an agent."""
@@ -107,7 +107,7 @@ class Credentials(Protocol):
         """List credentials of a kind, of a user or bound to an agent, oldest first."""
 
     def end(self, identity: str, time: float, event: Event) -> bool:
-        """End a credential; False where it had ended before, so that one caller wins."""
+        """End a credential; return False if it had ended before, so that one caller wins."""
 
     def note_use(self, identity: str, time: float) -> None:
         """Note when a credential was last used."""
@@ -117,7 +117,7 @@ class SiteSettings(Protocol):
     """Settings made while running, which win over the settings file."""
 
     def all(self) -> Mapping[str, Any]:
-        """Give every setting made, by name."""
+        """Return every setting made, by name."""
 
     def put(self, settings: Mapping[str, object], event: Event) -> None:
         """Set settings by name, all or none; None removes a setting."""
@@ -127,10 +127,10 @@ class SettingsAndAudit(Protocol):
     """The part of the accounts that every act of an agent needs: runtime settings, the audit."""
 
     def version(self) -> int:
-        """Give a number that grows with every change of accounts or settings."""
+        """Return a number that grows with every change of accounts or settings."""
 
     def runtime_settings(self) -> Mapping[str, Any]:
-        """Give every setting made while running, by name."""
+        """Return every setting made while running, by name."""
 
     def add_event(self, event: Event) -> None:
         """Add an event that changed no account to the audit."""
@@ -166,4 +166,4 @@ class Accounts(SettingsAndAudit, Protocol):
         """List the rows that other programs changed, and those that are missing."""
 
     def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
-        """End every credential of an agent and every role on it; say whether there was any."""
+        """End every credential of an agent and every role on it; return whether there was any."""

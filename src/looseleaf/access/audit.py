@@ -66,7 +66,7 @@ class AuditVerdict:
 
     Fields:
         entries: How many entries were checked.
-        fault: The problem that was found; "" where there is none.
+        fault: The problem that was found, or "" if there is none.
         removed: How many older entries retention has removed, as the chain itself records.
     """
 

@@ -34,7 +34,7 @@ class AgentNames(Protocol):
     """The part of the list of agents that authentication uses."""
 
     def slug_of(self, agent_id: int) -> str:
-        """Give the slug of an agent, or raise `AgentMissing`."""
+        """Return the slug of an agent, or raise `AgentMissing`."""
 
 
 @value
@@ -68,7 +68,7 @@ class Authentication:
         self._current: dict[str, tuple[int, Credential]] = {}
 
     def is_current(self, principal: Principal) -> bool:
-        """Say whether the credential of a principal is still valid and its user still active.
+        """Return whether the credential of a principal is still valid and its user still active.
 
         A turn or a stream, which lasts longer than a request, asks repeatedly, and ends if not.
         """
@@ -87,15 +87,15 @@ class Authentication:
         return self._is_valid(entry[1]) and self._has_agent(entry[1])
 
     def bearer(self, text: str) -> Principal:
-        """Give the principal of a token, or raise `Unauthenticated`."""
+        """Return the principal of a token, or raise `Unauthenticated`."""
         return self._authenticate_text(TOKEN, text)
 
     def session(self, text: str) -> Principal:
-        """Give the principal of a session, or raise `Unauthenticated`."""
+        """Return the principal of a session, or raise `Unauthenticated`."""
         return self._authenticate_text(SESSION, text)
 
     def basic(self, login: str, password: str) -> Principal:
-        """Give the principal of a login and an application password, or raise `Unauthenticated`."""
+        """Return the principal of a login and application password, or raise `Unauthenticated`."""
         secret = credentials.normalize_password(password)
         key, version = credentials.hash_secret(f"{login}\0{secret}"), self._accounts.version()
         principal = self._recall(key, APPLICATION, version)
@@ -231,7 +231,7 @@ class Authentication:
         return answer.principal
 
     def _has_agent(self, credential: Credential) -> bool:
-        """Say whether the agent of a credential is still there; a token ends with its agent."""
+        """Return whether the agent of a credential is still there; a token ends with its agent."""
         try:
             return not credential.agent_id or bool(self._agents.slug_of(credential.agent_id))
         except AgentMissing:
@@ -260,7 +260,7 @@ class Authentication:
         return principal
 
     def _resolve_actor_name(self, user: User, credential: Credential) -> str:
-        """Give the name for the history: the agent's for its token, else the user's."""
+        """Return the name for the history: the agent's for its token, else the user's."""
         if not credential.agent_id:
             return user.login
         try:

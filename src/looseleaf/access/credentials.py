@@ -46,7 +46,7 @@ def format_credential(kind: str, identity: str, secret: str) -> str:
 
 
 def parse_credential(text: str) -> tuple[str, str, str] | None:
-    """Parse the kind, public id and secret of a credential; None where the text is none."""
+    """Parse the kind, public id and secret of a credential, or None if the text is none."""
     parts = text.split("_")
     if len(parts) != 3 or len(text) > 200:
         return None
@@ -63,7 +63,7 @@ def _compute_checksum(text: str) -> str:
 
 
 def hash_secret(secret: str) -> str:
-    """Give the stored form of a random secret; it needs no slow hash, as nobody can guess it."""
+    """Return the stored form of a random secret; it needs no slow hash, as nobody can guess it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -73,12 +73,12 @@ def is_secret(secret: str, stored_hash: str) -> bool:
 
 
 def normalize_password(password: str) -> str:
-    """Give an application password without the spaces between its groups."""
+    """Return an application password without the spaces between its groups."""
     return "".join(password.split())
 
 
 def hash_password(password: str) -> str:
-    """Give the stored form of a password that a person chose."""
+    """Return the stored form of a password that a person chose."""
     salt = secrets.token_bytes(16)
     n, r, p = _SCRYPT
     return f"scrypt${n}${r}${p}${salt.hex()}${_compute_scrypt(password, salt, n, r, p).hex()}"

@@ -101,7 +101,7 @@ class Principal:
         return provenance.AGENT if is_agent else provenance.PERSON
 
     def can(self, capability: str) -> bool:
-        """Say whether the user has a capability and the credential lets it through."""
+        """Return whether the user has a capability and the credential lets it through."""
         if self.is_local:
             return True
         sufficient = {capability, EVERYTHING}
@@ -109,7 +109,7 @@ class Principal:
         return capability in CAPABILITIES and bool(sufficient & self.capabilities) and is_within
 
     def role_on(self, agent_id: int, owner: int) -> str | None:
-        """Give the role on an agent that belongs to `owner`; None where it sees no such agent."""
+        """Return the role on an agent that belongs to `owner`, or None if it sees no such agent."""
         if self.is_local:
             return "admin"
         if self.agent_id and self.agent_id != agent_id:
@@ -175,12 +175,12 @@ def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str
 
 
 def lower_role(role: str, other_role: str) -> str:
-    """Give the lower of two roles."""
+    """Return the lower of two roles."""
     return min(role, other_role, key=ROLES.index)
 
 
 def has_role(role: str | None, required_role: str) -> bool:
-    """Say whether a role includes the required one."""
+    """Return whether a role includes the required one."""
     return role in ROLES and ROLES.index(role) >= ROLES.index(required_role)
 
 
@@ -210,7 +210,7 @@ def find_requirement(
     owner: int = 0,
     file: RegisteredFile | None = None,
 ) -> str | None:
-    """Say what the principal lacks; None where nothing is missing."""
+    """Return what the principal lacks, or None if nothing is missing."""
     if principal.is_local:
         return None
     if permission not in PERMISSIONS:
@@ -268,7 +268,7 @@ def _find_agent_requirement(
 
 
 def find_user_requirement(principal: Principal, user_id: int) -> str | None:
-    """Say what a principal lacks to act on a user's pages and agents; None for its own."""
+    """Return what a principal lacks to act on a user's pages and agents, or None for its own."""
     if principal.is_local or principal.user_id == user_id:
         return None
     if principal.agent_id or not principal.can("manage_agents"):
@@ -291,7 +291,7 @@ def _find_user_page_requirement(principal: Principal, permission: str, user_id: 
 
 
 def _find_agent_write_requirement(principal: Principal, permission: str) -> str | None:
-    """Say what an agent lacks to change a user's pages; None for a person.
+    """Return what an agent lacks to change a user's pages, or None for a person.
 
     These pages stand in the prompts of all agents of the user, so that one agent could influence
     the others through them.
@@ -311,7 +311,7 @@ def _find_agent_write_requirement(principal: Principal, permission: str) -> str 
 def _find_edit_requirement(
     principal: Principal, file: RegisteredFile, shelf: Shelf | None, owner: int
 ) -> str | None:
-    """Say what a registered page asks of its editors beyond its shelf: a role or a capability."""
+    """Return the role or capability that a registered page asks of its editors beyond its shelf."""
     if not isinstance(file.editable, str):
         return None
     if file.editable in ROLES:

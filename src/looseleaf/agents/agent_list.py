@@ -38,7 +38,7 @@ class AgentList(Protocol):
 
     @property
     def folders(self) -> AgentFolders | None:
-        """The folders of the agents, or None where agents do not lie in folders."""
+        """The folders of the agents, or None if agents do not lie in folders."""
 
     def records(self) -> list[AgentRecord]:
         """List every agent, by slug."""
@@ -47,7 +47,7 @@ class AgentList(Protocol):
         """Find an agent by id or slug; without either, the default one or the only one."""
 
     def slug_of(self, agent_id: int) -> str:
-        """Give the slug of an agent, or raise `AgentMissing`."""
+        """Return the slug of an agent, or raise `AgentMissing`."""
 
     def create(
         self,
@@ -61,12 +61,12 @@ class AgentList(Protocol):
     ) -> AgentRecord:
         """Create an agent; `start` writes its first pages: both are done, or neither.
 
-        `highest_id` gives the highest id that is used outside the list. It is called only where
+        `highest_id` gives the highest id that is used outside the list. It is called only if
         the list itself does not know which ids it has given.
         """
 
     def rename(self, reference: str | int, slug: str, *, name: str = "") -> AgentRecord:
-        """Give an agent another slug; its id, pages and history stay."""
+        """Rename the slug of an agent; its id, pages and history stay."""
 
     def configure(self, reference: str | int, config: Mapping[str, Any]) -> AgentRecord:
         """Set keys of an agent's configuration; a key set to None is taken out."""
@@ -75,7 +75,7 @@ class AgentList(Protocol):
         """Activate, deactivate or archive an agent."""
 
     def remove(self, reference: str | int, *, files: bool = False) -> AgentRecord:
-        """Delete an agent, with its pages where they lie in its folder; it can be restored."""
+        """Delete an agent, with its pages if they lie in its folder; it can be restored."""
 
     def deleted_records(self) -> list[AgentRecord]:
         """List the deleted agents that can be restored, by id."""
@@ -89,12 +89,12 @@ def start_without_pages(_record: AgentRecord) -> None:
 
 
 def ignore_outside_ids() -> int:
-    """Give 0, as if no id were used outside the list."""
+    """Return 0, as if no id were used outside the list."""
     return 0
 
 
 def resolve_only_active(records: Sequence[AgentRecord]) -> AgentRecord:
-    """Resolve the agent where a caller names none: the only active one."""
+    """Resolve the agent if a caller names none: the only active one."""
     active = [record for record in records if record.status == "active"]
     if len(active) > 1:
         raise AgentAmbiguous(tuple(record.slug for record in active))

@@ -53,7 +53,7 @@ class CompactionConfig:
 
 @value
 class ChatConfig:
-    """How an agent converses: `turn_limit` is None where the workspace's setting counts."""
+    """How an agent converses: `turn_limit` is None if the workspace's setting counts."""
 
     journal: bool = False
     turn_limit: int | None = None
@@ -69,7 +69,7 @@ class AgentConfig:
 
     @property
     def description(self) -> str:
-        """What the agent is for, in a few words; "" where nothing is said."""
+        """What the agent is for, in a few words, or "" if nothing is said."""
         description = self.json.get("description")
         return description if isinstance(description, str) else ""
 
@@ -96,7 +96,7 @@ class AgentConfig:
 
     @built_once
     def prompt_budget(self) -> Budget | None:
-        """How much of a prompt the pages may take up; None where the workspace's setting counts."""
+        """How much of a prompt the pages may take up, or None if the workspace's setting counts."""
         budget = self.json.get("prompt_budget")
         return None if budget is None else budget_of(budget)
 
@@ -123,7 +123,7 @@ class AgentConfig:
         return models
 
     def model_for(self, mode: str) -> str | None:
-        """Choose the model that answers in a mode; None where the agent names none."""
+        """Choose the model that answers in a mode, or None if the agent names none."""
         return self.models.get(mode) or self.models.get(DEFAULT_MODEL)
 
     @built_once
@@ -139,7 +139,7 @@ class AgentConfig:
         return ChatConfig(**{**chat, "compaction": CompactionConfig(**chat.get("compaction", {}))})
 
     def check(self) -> None:
-        """Raise where a part of the configuration is invalid."""
+        """Raise if a part of the configuration is invalid."""
         _ = (self.memory_policy, self.tool_policy, self.prompt_budget)
         _ = (self.daily_memory, self.models, self.chat)
         try:
@@ -163,7 +163,7 @@ def merge_config(agent: str, config: Mapping[str, Any], keys: Mapping[str, Any])
 
 
 def _is_chat(chat: object) -> bool:
-    """Say whether this is a valid chat configuration."""
+    """Return whether this is a valid chat configuration."""
     if not isinstance(chat, dict) or not chat.keys() <= {"journal", "turn_limit", "compaction"}:
         return False
     rule = chat.get("compaction", {})

@@ -65,7 +65,7 @@ def format_record(record: AgentRecord, *, new_record: AgentRecord | None = None)
 
 
 def parse_record(slug: str, content: bytes) -> AgentRecord:
-    """Parse a record; ValueError, KeyError or TypeError where it is damaged."""
+    """Parse a record; ValueError, KeyError or TypeError if it is damaged."""
     fields = _parse_plain_fields(content.decode())
     if fields is None:
         import json
@@ -83,7 +83,7 @@ def parse_record(slug: str, content: bytes) -> AgentRecord:
 
 
 def _parse_plain_fields(text: str) -> dict[str, Any] | None:
-    """Parse a record without a configuration in our own layout; None for any other text.
+    """Parse a record without a configuration in our own layout, or None for any other text.
 
     The JSON parser is a fifth of a cold start, and most commands need no more than this.
     """
@@ -108,14 +108,14 @@ def check_name(slug: str, name: str) -> str:
 
 
 def check_slug(slug: str) -> None:
-    """Raise `InvalidAgent` where no agent can have this slug."""
+    """Raise `InvalidAgent` if no agent can have this slug."""
     reason = find_slug_problem(slug)
     if reason is not None:
         raise InvalidAgent(slug, reason)
 
 
 def find_slug_problem(slug: str) -> str | None:
-    """Say why no agent can have this slug; None where one can."""
+    """Return why no agent can have this slug, or None if one can."""
     if not slug or not slug[0].isalnum() or not set(slug) <= _SLUG:
         return "a slug has lower-case letters, digits, - and _, and starts with a letter or digit"
     if slug.isdigit():

@@ -19,7 +19,7 @@ _TOP = 2  # folders of the layout, such as memory/agent, that stand before the n
 
 
 def check_archive_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
-    """Give a relative path back, or raise `InvalidArchive` where it could leave its folder.
+    """Return a relative path unchanged, or raise `InvalidArchive` if it could leave its folder.
 
     The rules are those of a page's name: no absolute path, backslash, drive letter, `..`, hidden,
     percent-encoded, invisible or device name. The path of a bundle has two folders more.
@@ -39,7 +39,7 @@ def check_archive_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
 
 
 def check_source_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
-    """Give the path of a file back that is only read, and never written under its name.
+    """Return the path of a file that is only read, and never written under its name.
 
     Hidden names and names that no page can have are allowed; a path that leaves its folder is not.
     """

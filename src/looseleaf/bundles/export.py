@@ -35,7 +35,7 @@ USER = "USER.md"
 
 @value
 class AgentSource:
-    """The stores of the parts of an agent; `definitions` is None where there is no database yet."""
+    """The stores of the parts of an agent; `definitions` is None if there is no database yet."""
 
     pages: MemoryPages
     definitions: Definitions | None
@@ -51,7 +51,7 @@ class AgentWorkflows:
     flows: Mapping[str, Flow]
 
     def pipeline_of(self, flow: Flow) -> Pipeline:
-        """Give the pipeline that a flow uses."""
+        """Return the pipeline that a flow uses."""
         return next(
             pipeline for pipeline in self.pipelines.values() if pipeline.id == flow.pipeline_id
         )
@@ -142,7 +142,7 @@ def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) ->
 
 
 def leave_out_unreadable(bundle: Bundle) -> tuple[Bundle, list[str]]:
-    """Take out pages that no bundle can carry; give a sentence for each."""
+    """Take out pages that no bundle can carry; return a sentence for each."""
     reasons = {
         f"{AGENT_PAGES}{name}": find_text_fault(content) for name, content in bundle.pages.items()
     }
@@ -188,7 +188,7 @@ def list_workflows(definitions: Definitions, agent_id: int) -> AgentWorkflows:
 
 
 def _apply_pipeline_auth(pipeline: Pipeline, profile: Profile) -> Pipeline:
-    """Replace the secrets of the steps of a pipeline, where the profile says so."""
+    """Replace the secrets of the steps of a pipeline, if the profile says so."""
     if profile.handler_auth != "refs":
         return pipeline
     steps = tuple(

@@ -125,7 +125,7 @@ def _find_unsupported(manifest: Manifest) -> tuple[str, ...]:
 def find_problems(
     bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides, limits: FileLimits
 ) -> tuple[str, ...]:
-    """Say why parts of a bundle could not be stored here, such as unknown steps, each by its file.
+    """Return why parts of a bundle could not be stored, such as unknown steps, each by its file.
 
     `limits` are those of uploaded files.
     """

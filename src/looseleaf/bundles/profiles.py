@@ -46,7 +46,7 @@ PROFILES = {
 
 
 def find_profile(name: str) -> Profile:
-    """Give the profile of a name, or raise `InvalidArgument`."""
+    """Return the profile of a name, or raise `InvalidArgument`."""
     profile = PROFILES.get(name)
     if profile is None:
         raise InvalidArgument("profile", f"it is one of {', '.join(PROFILES)}, not {name!r}")
@@ -54,12 +54,12 @@ def find_profile(name: str) -> Profile:
 
 
 def select_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the keys of a configuration that are exported."""
+    """Return the keys of a configuration that are exported."""
     return {key: setting for key, setting in config.items() if key not in LOCAL_KEYS}
 
 
 def apply_handler_auth(profile: Profile, settings: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Give the settings of a step as a profile exports them; `place` names the step."""
+    """Return the settings of a step as a profile exports them; `place` names the step."""
     if profile.handler_auth == "omit":
         return {}
     if profile.handler_auth == "full":

@@ -16,16 +16,16 @@ class PromptOverrides(Protocol):
     """
 
     def texts(self) -> dict[str, str]:
-        """Give the text of every prompt that was replaced."""
+        """Return the text of every prompt that was replaced."""
 
     def builtin_texts(self) -> dict[str, str]:
-        """Give the built-in text of every prompt."""
+        """Return the built-in text of every prompt."""
 
     def is_known(self, name: str) -> bool:
-        """Say whether a task here has such a prompt."""
+        """Return whether a task here has such a prompt."""
 
     def check(self, name: str, text: str) -> None:
-        """Raise `InvalidPrompt` where the task could not use the text."""
+        """Raise `InvalidPrompt` if the task could not use the text."""
 
     def require_right(self) -> None:
         """Raise `Forbidden` unless the actor may replace prompts."""

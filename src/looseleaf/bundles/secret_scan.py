@@ -111,7 +111,7 @@ def scan_files(files: Iterable[tuple[str, bytes]]) -> list[SecretFinding]:
 
 
 def scan_text(path: str, text: str) -> Iterator[SecretFinding]:
-    """Give each line of a text that holds a secret, once, with the first kind that fits."""
+    """Yield each line of a text that holds a secret, once, with the first kind that fits."""
     json_scan = _JsonScan() if path.endswith(".json") else None
     for number, line in enumerate(_LINE_END.split(text), 1):
         kind = _find_kind(line)
@@ -134,7 +134,7 @@ def _find_kind(line: str) -> str | None:
 
 
 def _is_assigned_secret(assignment: re.Match[str]) -> bool:
-    """Say whether an assignment gives a secret's name a value that looks like a secret."""
+    """Return whether an assignment gives a secret's name a value that looks like a secret."""
     key, text = assignment["key"], assignment["value"]
     first, _, name = key.rpartition(" ")
     words = split_key(name)
@@ -173,7 +173,7 @@ def _is_secret_member(key: str, text: str) -> bool:
 
 
 def _is_random(text: str, shortest: int = _SHORTEST) -> bool:
-    """Say whether a value looks generated, unlike prose after a colon, such as "password: see"."""
+    """Return whether a value looks generated, unlike prose such as "password: see"."""
     if len(text) < shortest or _PLACEHOLDER.search(text):
         return False
     has_digit = any(character.isdigit() for character in text)

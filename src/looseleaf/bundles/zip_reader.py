@@ -29,7 +29,7 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _END_MARK, _CENTRAL_MARK, _LOCAL_MARK = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
 _LONGEST_COMMENT = 65_535
-_LONGEST_DESCRIPTOR = 24  # sizes after the bytes of a file, where they were not known before
+_LONGEST_DESCRIPTOR = 24  # sizes after the bytes of a file, if they were not known before
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # flags of encrypted files and directories
 _DESCRIPTOR = 0x8  # the flag of a file whose sizes stand after its bytes
@@ -103,7 +103,7 @@ class ZipArchive:
         return b"".join(self.stream(entry))
 
     def stream(self, entry: ZipEntry) -> Iterator[bytes]:
-        """Unpack one file in parts; `InvalidArchive` where the bytes are not the declared ones."""
+        """Unpack a file in parts; raise `InvalidArchive` if the bytes are not the declared ones."""
         size = checksum = 0
         for part in self._unpack(entry):
             size += len(part)
@@ -181,7 +181,7 @@ def _read_directory(file: BinaryIO, limits: ZipLimits, rules: PathRules) -> tupl
 
 
 def _find_directory(file: BinaryIO, size: int) -> tuple[int, int, int]:
-    """Find the end record, which must close the file; give the directory's count, start, length."""
+    """Return count, start and length of the directory, from the end record closing the file."""
     tail_start = max(0, size - _END.size - _LONGEST_COMMENT)
     file.seek(tail_start)
     tail = file.read()
@@ -232,7 +232,7 @@ def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
 
 
 def _check_header(header: _Header, limits: ZipLimits, rules: PathRules) -> str | None:
-    """Check a header, and give the path of the file; None for a folder."""
+    """Check a header, and return the path of the file; None for a folder."""
     try:
         path = header.name.decode()
     except UnicodeDecodeError:
@@ -270,7 +270,7 @@ def _check_kind(path: str, header: _Header, *, is_folder: bool) -> None:
 def _check_local(file: BinaryIO, header: _Header, end: int) -> tuple[int, tuple[int, int, int]]:
     """Compare the header before a file with the directory.
 
-    Give the start of its bytes and the span that it fills: start, first and last possible end.
+    Return the start of its bytes and the span that it fills: start, first and last possible end.
     """
     path = header.name.decode()
     file.seek(header.offset)

@@ -1,4 +1,4 @@
-"""What an operation is run with: who acts, from where and why, and the parts of the workspace."""
+"""The context of an operation: who acts, from where and why, and the parts of the workspace."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ class Context:
         return require_content_at(self.history, scope, as_of)
 
     def clock(self) -> float:
-        """Give the time, in seconds since 1970."""
+        """Return the time, in seconds since 1970."""
         return self.parts.clock()
 
     def index(self) -> Index | None:
-        """Give the search index of all pages; None where only some pages may be reached."""
+        """Return the search index of all pages, or None if only some pages may be reached."""
         return None if self.is_bound else self.parts.index()
 
     def with_permission(self, permission: str) -> Context:
-        """Give the same context to an operation that has this permission."""
+        """Return the same context to an operation that has this permission."""
         is_unchanged = self.principal.is_local or self.permission == permission
         return self if is_unchanged else replace(self, permission=permission)
 
@@ -100,7 +100,7 @@ class Context:
         authorize(self.principal, self.permission)
 
     def provenance(self, *, reason: str = "", origin: Origin = "") -> Provenance:
-        """Give the provenance of what is done now; the principal decides the kind of actor."""
+        """Return the provenance of what is done now; the principal decides the kind of actor."""
         kind = self.principal.actor_kind
         return Provenance(
             self.actor,

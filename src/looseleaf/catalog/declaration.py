@@ -49,7 +49,7 @@ def operation(
 
 
 def wrap_operation(name: str, function: Function, permission: str) -> Function:
-    """Give the function of an operation as it is run under its permission, with its own name."""
+    """Return the function of an operation as it is run under its permission, with its own name."""
 
     def run(context: Context | RemoteContext, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
         if context.is_remote:

@@ -34,7 +34,7 @@ _TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session"
 def invoke(
     context: Context, operation: Operation | str, json_arguments: Mapping[str, Any] | None = None
 ) -> Any:  # noqa: ANN401 - any JSON
-    """Run an operation with JSON arguments as the principal; give its result as JSON."""
+    """Run an operation with JSON arguments as the principal; return its result as JSON."""
     return to_json_value(run_operation(context, operation, json_arguments))
 
 
@@ -55,7 +55,7 @@ def run_operation(
 
 
 def _merge_agent_names(context: Context, json_arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Accept an agent by id and by slug at once where both mean the same agent."""
+    """Accept an agent by id and by slug at once if both mean the same agent."""
     names = [
         name
         for name in AGENT_NAMES
@@ -99,13 +99,13 @@ def run_parsed(
 
 
 def require_precondition_kept(context: Context, operation: Operation) -> None:
-    """Raise where a request names a version and the operation does not check versions."""
+    """Raise if a request names a version and the operation does not check versions."""
     if context.precondition is not None and not (operation.read_only or operation.changes_page):
         raise PreconditionUnsupported(operation.name)
 
 
 def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
-    """Raise `AssembledText` where a model stores a part of its prompt as if it were new text."""
+    """Raise `AssembledText` if a model stores a part of its prompt as if it were new text."""
     for name, argument in operation_arguments.items():
         if name in _NOT_WRITTEN:
             continue
@@ -115,7 +115,7 @@ def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
 
 
 def _list_texts(argument: object) -> Iterator[str]:
-    """Give every text in an argument: in settings of steps, packets and queues, too."""
+    """Yield every text in an argument: in settings of steps, packets and queues, too."""
     if isinstance(argument, str):
         yield argument
     elif isinstance(argument, bytes):

@@ -8,7 +8,7 @@ from looseleaf.errors import InvalidArgument
 
 
 def decode_data(data: str) -> bytes:
-    """Give the bytes of the argument `data`, or raise `InvalidArgument`."""
+    """Return the bytes of the argument `data`, or raise `InvalidArgument`."""
     try:
         return b64decode(data, validate=True)
     except ValueError:

@@ -44,7 +44,7 @@ class OperationList(Protocol):
         """Find an operation by its name, or raise `OperationMissing`."""
 
     def all(self) -> tuple[Operation, ...]:
-        """Give every operation, by name."""
+        """Return every operation, by name."""
 
     def derive(self, build: Callable[[OperationList], Derived]) -> Derived:
         """Return what a function builds from the operations, once in the life of the workspace."""

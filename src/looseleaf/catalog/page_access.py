@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def bind_pages(context: Context) -> Context:
-    """Give the context of an agent the pages that its memory policy leaves, where it binds access.
+    """Return the context of an agent the pages that its memory policy leaves, if it binds access.
 
     A principal that is bound to no agent has no policy.
     """
@@ -61,7 +61,7 @@ def bind_pages(context: Context) -> Context:
 
 
 def _policy_of(context: Context) -> MemoryPolicy | None:
-    """Give the policy of the agent that acts, if it binds access; None where nothing is bound."""
+    """Return the policy of the agent that acts, if it binds access, or None if nothing is bound."""
     try:
         agent = find_acting_agent(context)
     except AgentMissing:
@@ -94,7 +94,7 @@ class ReachableStore:
         return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
-        """Give the path of a page's file."""
+        """Return the path of a page's file."""
         if not has_paths(self._store):
             raise Unavailable(scope.filename, "its store has no files")
         return self._store.path(scope)
@@ -105,7 +105,7 @@ class ReachableStore:
         return self._store.read(scope)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether a page exists; a denied page counts as missing."""
+        """Return whether a page exists; a denied page counts as missing."""
         return _is_reachable(self._decide, scope) and self._store.exists(scope)
 
     def list_layer(self, shelf: Shelf) -> list[PageEntry]:
@@ -149,12 +149,12 @@ class ReachableHistory:
         return self._history.revisions(scope)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the last change of a page, or raise `PageDenied`."""
+        """Return the last change of a page, or raise `PageDenied`."""
         _require(self._decide, scope)
         return self._history.latest(scope)
 
     def content(self, scope: Scope, number: int) -> bytes | None:
-        """Give the content of one revision, or raise `PageDenied`."""
+        """Return the content of one revision, or raise `PageDenied`."""
         _require(self._decide, scope)
         return self._history.content(scope, number)
 
@@ -169,7 +169,7 @@ class ReachableHistory:
         self._history.purge(scope, number, change=change)
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
-        """Drop the versions a retention no longer keeps; give how many went."""
+        """Drop the versions a retention no longer keeps; return how many went."""
         return self._history.prune(shelf, retention)
 
     def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:

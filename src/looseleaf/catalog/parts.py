@@ -90,28 +90,28 @@ class WorkspaceServices(Protocol):
         """The history of every page."""
 
     def require_available(self) -> None:
-        """Raise `Unavailable` where the workspace is not there, such as an unmounted disk."""
+        """Raise `Unavailable` if the workspace is not there, such as an unmounted disk."""
 
     def clock(self) -> float:
-        """Give the time, in seconds since 1970."""
+        """Return the time, in seconds since 1970."""
 
     def index(self) -> Index | None:
-        """Give the search index of all pages, or None where there is none."""
+        """Return the search index of all pages, or None if there is none."""
 
     def chain(self) -> Chain:
-        """Give the chain of directives."""
+        """Return the chain of directives."""
 
     def composed_sections(self) -> ComposedSections:
-        """Give the sections of generated pages."""
+        """Return the sections of generated pages."""
 
     def starters(self) -> PageStarters:
-        """Give the texts that new pages start with."""
+        """Return the texts that new pages start with."""
 
     def generated(self) -> GeneratedPages:
-        """Give the generated pages."""
+        """Return the generated pages."""
 
     def operations(self) -> OperationList:
-        """Give every operation, those of plugins too."""
+        """Return every operation, those of plugins too."""
 
     def registry_for(self, hook: str, **noun: Callable[[], Registry]) -> Registry:
         """Return the registry that a hook fills, built and filled when it is first used."""
@@ -131,7 +131,7 @@ class WorkspaceServices(Protocol):
         """The database, opened only as far as it is needed."""
 
     def has_accounts(self) -> bool:
-        """Say whether there is a database already; this call creates none."""
+        """Return whether there is a database already; this call creates none."""
 
     def accounts(self) -> Accounts:
         """Open the users, grants, credentials and settings of the database."""
@@ -140,10 +140,10 @@ class WorkspaceServices(Protocol):
         """Add an event to the audit."""
 
     def models(self) -> Models:
-        """Give the models, each opened when it is first asked."""
+        """Return the models, each opened when it is first asked."""
 
     def model_for(self, agent: str | int | None, mode: str) -> str | None:
-        """Choose the model that answers for an agent in a mode; None where nothing names one."""
+        """Choose the model that answers for an agent in a mode, or None if nothing names one."""
 
     def report(self, failure: str, error: Exception) -> None:
         """Tell the operator about a failure that must not undo what was done."""

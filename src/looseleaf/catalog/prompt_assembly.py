@@ -140,7 +140,7 @@ def _resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
 
 
 def choose_budget(context: Context, agent: AgentRecord) -> Budget:
-    """Give the budget of an agent's configuration, or that of the settings."""
+    """Return the budget of an agent's configuration, or that of the settings."""
     budget = agent.configuration.prompt_budget if agent.config else None
     if budget is not None:
         return budget
@@ -149,7 +149,7 @@ def choose_budget(context: Context, agent: AgentRecord) -> Budget:
 
 
 def fit_to(context: Context, assembly: Assembly, host: str, max_characters: int) -> Assembly:
-    """Give a prompt as a host takes it; the same where no host is named."""
+    """Return a prompt as a host takes it; the same if no host is named."""
     if not host:
         return assembly
     from looseleaf.prompt.host_limit import fit_to_host
@@ -161,7 +161,7 @@ def fit_to(context: Context, assembly: Assembly, host: str, max_characters: int)
 def build_host_limit(
     context: Context, agent: AgentRecord, host: str, characters: int = 0
 ) -> HostLimit:
-    """Give a host's limit, and the command by which its model reads what did not fit."""
+    """Return a host's limit, and the command by which its model reads what did not fit."""
     import shlex
 
     from looseleaf.prompt.host_limit import HostLimit

@@ -93,7 +93,7 @@ class Operations(NamedRegistry):
         return operation
 
     def all(self) -> tuple[Operation, ...]:
-        """Give every operation, by name."""
+        """Return every operation, by name."""
         return tuple(self._entries[name] for name in sorted(self._entries))
 
     def __contains__(self, name: object) -> bool:
@@ -101,7 +101,7 @@ class Operations(NamedRegistry):
 
 
 def _build_text_signature(function: Callable[..., Any]) -> Signature:
-    """Build the signature with each type as text, also where the module has evaluated it."""
+    """Build the signature with each type as text, even if the module has evaluated it."""
     import inspect
 
     signature = inspect.signature(function)

@@ -39,7 +39,7 @@ def resolve_agent(context: Context, where: Where) -> AgentRecord:
 
 
 def find_acting_agent(context: Context) -> AgentRecord | None:
-    """Find the agent through which a principal acts; None for a person or a program."""
+    """Find the agent through which a principal acts, or None for a person or a program."""
     agent_id, agent = context.principal.agent_id, context.acting_agent
     if agent is not None and agent.id == agent_id:
         return agent
@@ -79,7 +79,7 @@ def require_user(context: Context, user: int) -> None:
 
 
 def has_user(context: Context, user: int) -> bool:
-    """Say whether there is such a user: the default one, one with pages, or one with an account."""
+    """Return whether a user exists: the default one, one with pages, or one with an account."""
     principal = context.principal
     # A local agent has the user id that its operator typed, which proves nothing.
     if not principal.is_local and principal.kind != AGENT and principal.user_id == user:
@@ -169,7 +169,7 @@ def user_of(context: Context, where: Where) -> int:
 
 
 def layer_of(where: Where, default: Layer) -> Layer:
-    """Give the layer that `where` names, or the default."""
+    """Return the layer that `where` names, or the default."""
     layer = where.layer or default
     if layer not in LAYERS:
         raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
@@ -215,7 +215,7 @@ def _allow_file(
 
 
 def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:
-    """Give the outcome of a write, or raise `Conflicted` where the page has another version."""
+    """Return the outcome of a write, or raise `Conflicted` if the page has another version."""
     if isinstance(outcome, Conflict):
         raise Conflicted(filename, outcome.expected, outcome.actual)
     return outcome

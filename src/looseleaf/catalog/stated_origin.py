@@ -29,14 +29,14 @@ ORIGIN_SCHEMA: dict[str, Any] = {
 
 
 def takes_origin(operation: Operation) -> bool:
-    """Say whether an operation writes a text to a page, so that the text has an origin."""
+    """Return whether an operation writes a text to a page, so that the text has an origin."""
     return operation.changes_page and any(
         name in _TEXTS for name, _, _ in signature_of(operation.run)
     )
 
 
 def with_origin(context: Context, origin: object) -> Context:
-    """Give a context whose changes have this origin; `InvalidArgument` for one it may not state."""
+    """Return a context whose changes have this origin; raise `InvalidArgument` if not allowed."""
     if origin is None or origin == "":
         return context
     choices = list_stated_origins(context.principal.actor_kind)

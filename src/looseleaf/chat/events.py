@@ -115,7 +115,7 @@ Event = (
 
 
 def build_event_document(event: Event) -> dict[str, Any]:
-    """Give an event as JSON data."""
+    """Return an event as JSON data."""
     fields = {name: _to_json(field) for name, field in as_dict(event).items()}
     return {"event": event.kind, **fields}
 

@@ -26,7 +26,7 @@ _MOST = 500  # characters of a message that a title is made from
 
 
 def format_conversation(entries: Sequence[SessionEntry]) -> str:
-    """Give the messages of people and of the model, without the results of tools."""
+    """Return the messages of people and of the model, without the results of tools."""
     lines = [
         f"{entry.message.role}: {entry.message.text}"
         for entry in entries
@@ -55,7 +55,7 @@ def describe_range(session: Session, entries: Sequence[SessionEntry]) -> str:
 
 
 def draft_title(entries: Sequence[SessionEntry], model: Model) -> str:
-    """Let a model name a conversation by its first question and answer; "" where it cannot."""
+    """Let a model name a conversation by its first question and answer, or "" if it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
     record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)
     reply = answer(model, Question((TITLE_PROMPT,), (Message(role="user", text=record),)))

@@ -158,16 +158,16 @@ class Turns(Protocol):
         """Save the message and take the lease in one step, or raise `SessionBusy`."""
 
     def append(self, lease: Lease, messages: Sequence[Message]) -> int:
-        """Save messages, and renew the lease; give the number of the last message."""
+        """Save messages, and renew the lease; return the number of the last message."""
 
     def end(self, lease: Lease, messages: Sequence[Message], outcome: TurnOutcome) -> int:
         """Save the end of a turn, and release the lease."""
 
     def renew(self, lease: Lease) -> bool:
-        """Renew the lease; say whether the turn was cancelled."""
+        """Renew the lease; return whether the turn was cancelled."""
 
     def cancel(self, session: str) -> bool:
-        """Ask a running turn to stop; say whether a turn was running."""
+        """Ask a running turn to stop; return whether a turn was running."""
 
     def list(self, session: str) -> list[Turn]:
         """List the turns of a session."""
@@ -212,7 +212,7 @@ class Sessions(Protocol):
     def prune(
         self, *, said_before: float = 0.0, empty_before: float = 0.0, dry_run: bool = False
     ) -> int:
-        """Delete sessions without recent messages; give the number of deleted sessions."""
+        """Delete sessions without recent messages; return the number of deleted sessions."""
 
 
 @value

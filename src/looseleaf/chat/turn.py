@@ -178,7 +178,7 @@ class TurnRunner:
         self._messages.append(message)
 
     def _should_stop(self) -> bool:
-        """Say whether to stop; from time to time, also renew the lease and ask the database."""
+        """Return whether to stop; from time to time, also renew the lease and ask the database."""
         if self._setup.should_stop():
             return True
         now = time.monotonic()

@@ -269,7 +269,7 @@ def with_shared_options(*names: str) -> Callable[[Function], Function]:
 
 
 def require_local(options: SharedOptions, reason: str, *, by_option: bool = False) -> None:
-    """Refuse a local command where a server is selected.
+    """Refuse a local command if a server is selected.
 
     A command that needs no workspace checks the option alone (`by_option`), not the environment.
     """

@@ -29,7 +29,7 @@ FLAGS = {"--insecure"}  # the shared options that take no value
 
 
 def move_options(words: list[str]) -> list[str]:
-    """Move shared options that precede a command behind it, where the command parses its own."""
+    """Move shared options that precede a command behind it, if the command parses its own."""
     index = 0
     while index < len(words) and words[index].partition("=")[0] in SHARED_OPTIONS:
         index += 1 if "=" in words[index] or words[index] in FLAGS else 2
@@ -40,7 +40,7 @@ def move_options(words: list[str]) -> list[str]:
 
 
 def find_value(words: list[str], option: str) -> str | None:
-    """Return the last value of an option among words; None without one."""
+    """Return the last value of an option among words, or None without one."""
     found = None
     for word, following in pairwise([*words, ""]):
         if word == "--":
@@ -83,7 +83,7 @@ def _is_option(name: str) -> bool:
 
 
 def is_page(word: str) -> bool:
-    """Say whether a word names a page; any other word names a section."""
+    """Return whether a word names a page; any other word names a section."""
     return word.lower().endswith(PAGE_SUFFIXES)
 
 
@@ -97,6 +97,6 @@ def parse_page_and_section(names: Sequence[str], main: str) -> tuple[str, str | 
 
 
 def wants_json(words: list[str]) -> bool:
-    """Say whether the output is to be JSON, even for a wrong command line."""
+    """Return whether the output is to be JSON, even for a wrong command line."""
     options = words[: words.index("--")] if "--" in words else words
     return "--format=json" in options or ("--format", "json") in pairwise(options)

@@ -17,7 +17,7 @@ _OPTIONS = {**dict.fromkeys(_VALUE_OPTIONS, True), "--all-agents": False}
 
 
 def serve_plain(argv: list[str]) -> int | None:
-    """Run `mcp serve` with these arguments; None where click must parse them."""
+    """Run `mcp serve` with these arguments, or None if click must parse them."""
     options, names = split_options(argv, _OPTIONS)
     values = dict(option.partition("=")[::2] for option in options)
     if names not in ([], ["serve"]) or argv[:1] == ["--"] or not _is_plain(options, values):

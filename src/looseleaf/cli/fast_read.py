@@ -16,7 +16,7 @@ _NUMBERS = ("--position", "--user")
 
 
 def read(argv: list[str]) -> int | None:
-    """Run `memory read` with these arguments; None where click must parse them."""
+    """Run `memory read` with these arguments, or None if click must parse them."""
     options, names = split_options(argv, _OPTIONS)
     values = dict(option.partition("=")[::2] for option in options)
     if not _is_plain(options, values) or len(names) > 2 or argv == ["-h"]:

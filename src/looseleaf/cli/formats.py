@@ -97,7 +97,7 @@ def format_count(number: int, noun: str) -> str:
 
 
 def use_color() -> bool:
-    """Say whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
+    """Return whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
     return on_terminal() and not read_variable("NO_COLOR") and read_variable("TERM") != "dumb"
 
 

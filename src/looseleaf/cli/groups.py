@@ -152,7 +152,7 @@ class Group(click.Group):
         self._more = ()
 
     def _path_of(self, ctx: click.Context) -> str | None:
-        """Return the words by which the group is typed; None if its parent is unknown."""
+        """Return the words by which the group is typed, or None if its parent is unknown."""
         words: list[str] = []
         while ctx.parent is not None:
             words.insert(0, ctx.info_name or "")

@@ -113,7 +113,7 @@ def print_text(text: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Say whether the output is a terminal."""
+    """Return whether the output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -180,7 +180,7 @@ def escape_line(text: str) -> str:
 
 
 def is_hidden(sign: str) -> bool:
-    """Say whether a terminal would obey or hide this character instead of showing it."""
+    """Return whether a terminal would obey or hide this character instead of showing it."""
     if sign.isprintable() or sign in "\n\t" or sign in _VISIBLE:
         return False
     import unicodedata
@@ -189,7 +189,7 @@ def is_hidden(sign: str) -> bool:
 
 
 def _has_normal_use(text: str, at: int) -> bool:
-    """Say whether a character has its normal use: to end a line, or to join scripts and emoji."""
+    """Return whether a character has its normal use: ending a line, joining scripts or emoji."""
     if text[at] == "\r":
         return text[at + 1 : at + 2] == "\n"
     neighbors = text[at - 1 : at] + text[at + 1 : at + 2]

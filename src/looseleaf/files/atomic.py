@@ -58,7 +58,7 @@ def lock(fd: int, label: str, *, seconds: float = LOCK_SECONDS) -> None:
 
 
 def unlock(fd: int) -> None:
-    """Release a lock at once, even where a process forked meanwhile has the descriptor too."""
+    """Release a lock at once, even if a process forked meanwhile has the descriptor too."""
     fcntl.flock(fd, fcntl.LOCK_UN)
 
 
@@ -199,12 +199,12 @@ def overwrite(folder: int, name: str, content: bytes) -> None:
 
 
 def derive_file_mode(folder: int) -> int:
-    """Give the mode of a file that has the permissions of its folder."""
+    """Return the mode of a file that has the permissions of its folder."""
     return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
 
 
 def _give_to_owner(fd: int, folder: int) -> None:
-    """Give a file that root creates to the owner of the folder, whose programs use it.
+    """Transfer a file that root creates to the owner of the folder, whose programs use it.
 
     A file of root that has a second name elsewhere stays root's: it may have been planted here.
     """
@@ -240,7 +240,7 @@ def create_folder(
 
 
 def link_file(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
-    """Give a file a second name; FileExistsError where that name is taken."""
+    """Link a file under a second name; raise FileExistsError if that name is taken."""
     os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
 
 
@@ -279,7 +279,7 @@ def remove_tree(folder: int, name: str) -> None:
 
 
 def exchange(folder: int, name: str, other_folder: int, other_name: str) -> bool:
-    """Swap two files in one step; False where the system or file system cannot."""
+    """Swap two files in one step; return False if the system or file system cannot."""
     global _swap  # noqa: PLW0603 - loaded by the first write, so that no read pays for ctypes
     if _swap is None:
         _swap = _load_swap()

@@ -23,7 +23,7 @@ class CopyChanged(Exception):
 class FileCopy(NamedTuple):
     """One file of a copy: its path below the root, and its bytes, to be read once and in order.
 
-    Where the file is already read, `chunks` is a tuple.
+    If the file is already read, `chunks` is a tuple.
     An empty folder is a copy, too: `is_folder` is True, and it has no bytes.
     """
 
@@ -38,7 +38,7 @@ class FileCopy(NamedTuple):
 class FileGroup(NamedTuple):
     """Files that belong together, such as a page and its history.
 
-    `read_copies` gives the copies, or raises `CopyChanged` where a file has changed meanwhile; then
+    `read_copies` gives the copies, or raises `CopyChanged` if a file has changed meanwhile; then
     the whole group is read again. With True, it locks writers out until the last copy is read.
     `progress` is the number of steps that are done, and the number of all steps.
     """
@@ -53,13 +53,13 @@ class FileSource(Protocol):
     left_out: list[str]
 
     def groups(self, scratch: str) -> Iterator[FileGroup]:
-        """Give every group in order; `scratch` is a folder for files of the copy itself."""
+        """Yield every group in order; `scratch` is a folder for files of the copy itself."""
 
 
 def copy_file(folder: int, name: str, path: bytes) -> FileCopy | None:
-    """Read a file of an open folder, at once where it is small; None where it is no plain file.
+    """Read a file of an open folder, at once if it is small, or None if it is no plain file.
 
-    FileNotFoundError where it is gone, `CopyChanged` where it is being written to. The folder
+    FileNotFoundError if it is gone, `CopyChanged` if it is being written to. The folder
     stays open until the bytes of the copy are read.
     """
     fd = open_plain(folder, name)

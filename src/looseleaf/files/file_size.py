@@ -16,7 +16,7 @@ def format_size(size: int) -> str:
 
 
 def choose_unit(total: int) -> tuple[str, int]:
-    """Choose a unit in which progress up to a total has several steps; give its name and bytes."""
+    """Return name and size of a unit in which progress up to a total has several steps."""
     for unit, factor in _UNITS[1:]:
         if total >= factor * _LEAST_STEPS:
             return unit, factor

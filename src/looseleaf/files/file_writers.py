@@ -24,7 +24,7 @@ def wait_for_writers(fd: int, *, is_retry: bool = False) -> None:
 
 
 def has_writers(fd: int, *, is_retry: bool = False) -> bool:
-    """Say whether a program has this file open for writing, as far as the system tells.
+    """Return whether a program has this file open for writing, as far as the system tells.
 
     Linux gives a lease only on a file that no program has open for writing.
     """

@@ -22,7 +22,7 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NO_FILE = -1
 PRIVATE = (0o600, 0o700)  # modes of files and folders
 GROUP = (0o660, 0o2770)  # new files belong to the group of their folder
-# How long the result of a check of the disk stays valid, where checking each time costs too much.
+# How long the result of a check of the disk stays valid, if checking each time costs too much.
 MOMENT_SECONDS = 0.05
 _CHUNK = 65_536
 _GET_PATH = 50  # F_GETPATH on macOS
@@ -63,7 +63,7 @@ def explain_os_error(label: str, error: OSError) -> LooseleafError:
 def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False) -> int:
     """Open a directory below another, segment by segment; `create` is the mode of new ones.
 
-    FileNotFoundError where a segment is missing and `create` is 0; `NameTaken` where a new name
+    FileNotFoundError if a segment is missing and `create` is 0; raise `NameTaken` if a new name
     would differ from another one only by case or Unicode form, unless `twins` are allowed.
     """
     folder = os.dup(root)
@@ -81,7 +81,7 @@ def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: b
 def open_straight(path: str) -> int | None:
     """Open a directory in one step, with a third of the system calls of opening it by segments.
 
-    None where it is missing, or a link may have led to it; then it must be opened by segments.
+    None if it is missing, or a link may have led to it; then it must be opened by segments.
     """
     try:
         fd = os.open(path, atomic.FOLDER)
@@ -106,7 +106,7 @@ def _open_segment(folder: int, segment: str, create: int, *, twins: bool) -> int
 
 
 def casefold_name(name: str) -> str:
-    """Give the key under which names that differ only by case or Unicode form are the same."""
+    """Return the key under which names that differ only by case or Unicode form are the same."""
     if name.isascii():
         return name.lower()
     import unicodedata
@@ -115,7 +115,7 @@ def casefold_name(name: str) -> str:
 
 
 def refuse_twin(folder: int, name: str) -> None:
-    """Raise `NameTaken` where a name already there differs only by case or Unicode form."""
+    """Raise `NameTaken` if a name already there differs only by case or Unicode form."""
     key = casefold_name(name)
     for existing_name in os.listdir(folder):
         if existing_name != name and casefold_name(existing_name) == key:
@@ -133,7 +133,7 @@ def open_page(root: int, path: str) -> int:
 
 
 def open_page_at(root: str, path: str) -> int:
-    """Open a page below a root: in one step where that can be proved safe, else part by part."""
+    """Open a page below a root: in one step if that can be proved safe, else part by part."""
     full_path = f"{root}/{path}"
     try:
         fd = os.open(full_path, READ)
@@ -162,7 +162,7 @@ def open_root(root: str) -> int:
 
 
 def stands_at(fd: int, path: str) -> bool:
-    """Say whether an open file is the one at this path, reached through no link.
+    """Return whether an open file is the one at this path, reached through no link.
 
     This takes one system call, not one for each part of the path. The answer is also False when
     the file has been replaced since; then the caller opens it part by part.
@@ -177,7 +177,7 @@ def stands_at(fd: int, path: str) -> bool:
 
 
 def inode_of(folder: int, name: str) -> int:
-    """Give the inode number of the file with a name; `NO_FILE` where there is none."""
+    """Return the inode number of the file with a name, or `NO_FILE` if there is none."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def inode_of(folder: int, name: str) -> int:
 def read_all(fd: int, size: int = -1) -> bytes:
     """Read a file to its end; it may have changed since its `size` was taken.
 
-    Where `size` is still right, no further read is needed to find the end.
+    If `size` is still right, no further read is needed to find the end.
     """
     first = os.read(fd, size + 1 if 0 <= size < _CHUNK else _CHUNK)
     if len(first) < _CHUNK and (len(first) == size or not os.read(fd, 1)):
@@ -208,7 +208,7 @@ def check_regular(label: str, status: os.stat_result, device: int) -> None:
 
 
 def is_settled(change_time: int, present: int) -> bool:
-    """Say whether the next change of a file is sure to give it another change time (both in ns).
+    """Return whether the next change of a file is sure to give it another change time (both in ns).
 
     File systems count time in steps: up to 10 ms on Linux, one or two seconds on older ones. A file
     that changes twice within a step looks the same both times ("racy", as git says).

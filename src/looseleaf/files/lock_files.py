@@ -37,7 +37,7 @@ class LockFiles:
             return held_file
 
     def is_free(self, name: str) -> bool | None:
-        """Say whether no process holds a lock file; None where there is no such file."""
+        """Return whether no process holds a lock file, or None if there is no such file."""
         with OsErrorContext(name):
             folder = self._open()
             try:

@@ -10,7 +10,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def file_system_of(path: str) -> str:
-    """Name the file system that a path lies on; "" where the system has no list of mounts."""
+    """Name the file system that a path lies on, or "" if the system has no list of mounts."""
     try:
         with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
             lines = mounts.read().splitlines()

@@ -37,7 +37,7 @@ class RecordFolder:
             atomic.replace(folder, f"{name}{SUFFIX}", content, mode=mode)
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """Read a record; None where there is none of that name."""
+        """Read a record, or None if there is none of that name."""
         try:
             with _RecordErrors(self._format_path(name)), self._open() as (folder, _mode):
                 fd = os.open(f"{name}{SUFFIX}", READ, dir_fd=folder)
@@ -105,7 +105,7 @@ class RecordFolder:
 
     @contextmanager
     def _open(self, *, create: bool = False) -> Iterator[tuple[int, int]]:
-        """Open the folder; give the mode of its files, which have the rights of `.looseleaf`."""
+        """Open the folder; yield the mode of its files, which have the rights of `.looseleaf`."""
         root = open_root(self.root)
         try:
             folder_mode = stat.S_IMODE(os.stat(HOME, dir_fd=root).st_mode)

@@ -86,7 +86,7 @@ class RootFolder:
         return fd
 
     def ensure_identity(self, modes: tuple[int, int]) -> None:
-        """Give the workspace an id, unless it has one."""
+        """Store an id for the workspace, unless it has one."""
         if self._identity:
             return
         home, _, name = IDENTITY.partition("/")
@@ -121,7 +121,7 @@ class RootFolder:
         self._place, self._settings_number = place, settings_number
 
     def _is_same_workspace(self, place: tuple[int, int], settings_number: int) -> bool:
-        """Say whether a folder at the same path is the same workspace: by its id, if it has one."""
+        """Return whether a folder at this path is the same workspace, by its id if it has one."""
         if self._identity:
             return read_identity(self.path) == self._identity
         same_files = (place[1], settings_number) == (self._place[1], self._settings_number)
@@ -129,7 +129,7 @@ class RootFolder:
 
 
 def read_identity(root: str) -> str:
-    """Read the id of the workspace at a folder; "" where it has none."""
+    """Read the id of the workspace at a folder, or "" if it has none."""
     try:
         fd = os.open(f"{root}/{IDENTITY}", READ)
     except OSError:
@@ -147,7 +147,7 @@ def _place_of(status: os.stat_result) -> tuple[int, int]:
 
 
 def _mark_of(path: str) -> _Mark | None:
-    """Give numbers that differ once a file, or a link, is replaced or changed; None without one."""
+    """Return numbers that identify a version of a file or link, or None if there is none."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -156,7 +156,7 @@ def _mark_of(path: str) -> _Mark | None:
 
 
 def _number_of(name: str, folder: int | None = None) -> int:
-    """Give the inode number of a file; 0 where there is none."""
+    """Return the inode number of a file, or 0 if there is none."""
     try:
         return os.stat(name, dir_fd=folder).st_ino
     except (FileNotFoundError, NotADirectoryError):

@@ -28,7 +28,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")  # IPv4 in the last four bytes, by a
 
 
 def explain_forbidden(address: str) -> str:
-    """Say why a connection to an address is forbidden; "" where it is public."""
+    """Return why a connection to an address is forbidden, or "" if it is public."""
     try:
         ip_address: Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -51,7 +51,7 @@ def explain_forbidden(address: str) -> str:
 
 
 def _find_embedded_ipv4(address: Address) -> ipaddress.IPv4Address | None:
-    """Give the IPv4 address that an IPv6 address stands for, in any of the known ways."""
+    """Return the IPv4 address that an IPv6 address stands for, in any of the known ways."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     ipv4_address = address.ipv4_mapped or address.sixtofour
@@ -72,7 +72,7 @@ def resolve_host(host: str, port: int) -> tuple[str, ...]:
 
 
 def resolve_within(resolve: Resolver, host: str, port: int, *, seconds: float) -> tuple[str, ...]:
-    """Resolve a host, or raise `RequestFailed` where that fails or takes too long.
+    """Resolve a host, or raise `RequestFailed` if that fails or takes too long.
 
     The system's resolver cannot be interrupted, so it runs in a thread that may outlive the call.
     """

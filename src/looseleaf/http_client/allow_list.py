@@ -25,7 +25,7 @@ class HostRule:
     port: int = 0
 
     def matches(self, host: str, port: int) -> bool:
-        """Say whether the entry allows a server."""
+        """Return whether the entry allows a server."""
         if port != self.port and (self.port or port not in USUAL_PORTS):
             return False
         if self.host.startswith("."):
@@ -53,7 +53,7 @@ class AllowList:
             )
 
     def allows_private(self, host: str, port: int) -> bool:
-        """Say whether the operator names this host for addresses that are not public."""
+        """Return whether the operator names this host for addresses that are not public."""
         return any(rule.matches(host, port) for rule in self.private_hosts)
 
 

@@ -52,10 +52,10 @@ class HttpClient:
         self._ssl_context, self._seconds = ssl_context, seconds
 
     def send(self, request: OutgoingRequest) -> IncomingResponse:
-        """Send a request and give the answer, whatever its status.
+        """Send a request and return the answer, whatever its status.
 
-        `RequestRefused` where a rule forbids it, `RequestFailed` where the server does not answer
-        as it should; `InvalidArgument` where the request itself is invalid.
+        `RequestRefused` if a rule forbids it, `RequestFailed` if the server does not answer
+        as it should; raise `InvalidArgument` if the request itself is invalid.
         """
         deadline = Deadline(self._seconds)
         url = parse_url(request.url)
@@ -118,7 +118,7 @@ class HttpClient:
     def _resolve_addresses(
         self, url: httpx2.URL, request: OutgoingRequest, deadline: Deadline
     ) -> tuple[str, ...]:
-        """Give the addresses to connect to, or raise where a rule forbids one of them."""
+        """Return the addresses to connect to, or raise if a rule forbids one of them."""
         host, port = _host_of(url), _port_of(url)
         self._allow_list.require(host, port)
         is_private = self._allow_list.allows_private(host, port)
@@ -189,7 +189,7 @@ def _build_headers(url: httpx2.URL, request: OutgoingRequest) -> dict[str, str]:
 def _resolve_redirect(
     url: httpx2.URL, response: IncomingResponse, request: OutgoingRequest
 ) -> httpx2.URL:
-    """Resolve the address that a server redirects to, or raise where it may not be followed."""
+    """Resolve the address that a server redirects to, or raise if it may not be followed."""
     host = _host_of(url)
     try:
         target = url.join(response.headers["location"])

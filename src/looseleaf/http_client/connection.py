@@ -22,11 +22,11 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def remaining(self) -> float:
-        """Give the seconds that remain; 0 where the time is over."""
+        """Return the seconds that remain, or 0 if the time is over."""
         return max(self._end - time.monotonic(), 0.0)
 
     def require(self, error: type[Exception]) -> float:
-        """Give the seconds that remain, or raise an error."""
+        """Return the seconds that remain, or raise an error."""
         seconds = self.remaining()
         if seconds < _SHORTEST_SECONDS:
             raise error("the time of the request is over")
@@ -101,5 +101,5 @@ class BoundedStream(httpcore2.NetworkStream):
         return BoundedStream(stream, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - as the library has it
-        """Give information about the connection."""
+        """Return information about the connection."""
         return self._stream.get_extra_info(info)

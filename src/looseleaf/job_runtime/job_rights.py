@@ -39,7 +39,7 @@ class JobRights:
         self._is_lost = False
 
     def is_lost(self) -> bool:
-        """Say whether the user of the job may no longer run it."""
+        """Return whether the user of the job may no longer run it."""
         version = self._context.parts.accounts().version()
         if version != self._version and not self._is_lost:
             try:

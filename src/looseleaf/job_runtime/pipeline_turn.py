@@ -170,7 +170,7 @@ def _settle_calls(
 
 
 def _find_result(run: StepRun, call: ToolCall, pages: list[Scope]) -> str:
-    """Return the result of a call that has changed a page; "" where none was changed."""
+    """Return the result of a call that has changed a page, or "" if none was changed."""
     change = run.parts.change(run, "append", origin="agent")
     for scope in pages:
         revision = find_effect(run.parts, scope, _call_key(run, call), change)
@@ -182,7 +182,7 @@ def _find_result(run: StepRun, call: ToolCall, pages: list[Scope]) -> str:
 
 
 def _can_repeat(context: Context, call: ToolCall) -> bool:
-    """Say whether a call that has changed no page can be made again."""
+    """Return whether a call that has changed no page can be made again."""
     if call.name in MODEL_TOOLS:
         return True
     try:

@@ -110,7 +110,7 @@ class JobStepServices:
         return sites[name]
 
     def page_scope(self, run: StepRun, file: str, permission: str) -> Scope:
-        """Return the page of a name, or raise where the agent may not make this change."""
+        """Return the page of a name, or raise if the agent may not make this change."""
         if not self._job.agent_id:
             raise InvalidStep(run.step.id, "the job has no agent whose memory it could change")
         return scope_of(
@@ -123,7 +123,7 @@ class JobStepServices:
         return self._agent_context.change(operation, reason=reason, origin=origin)
 
     def take_prompt(self, run: StepRun) -> str | None:
-        """Take the next prompt of the flow's queue, once for the job and step; None for none."""
+        """Take the next prompt of the flow's queue, once for the job and step, or None for none."""
         if not run.flow.id:
             return None
         return definitions_of(self._context.parts).flows.take_prompt(run.flow.id, run.effect_key)
@@ -133,7 +133,7 @@ class JobStepServices:
         return run_pipeline_turn(self._context, run, messages)
 
     def keep_transcript(self, run: StepRun, result: TurnResult) -> tuple[ArtifactFile, ...]:
-        """Keep the tool trace, and the transcript where that is wanted."""
+        """Keep the tool trace, and the transcript if that is wanted."""
         files = self.files
         artifacts = []
         if result.tools:
@@ -201,7 +201,7 @@ def act_in_job(context: Context, job: Job) -> Context:
 
 
 def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:
-    """Say whether a transcript is kept: the flow decides, then the pipeline, then the settings.
+    """Return whether a transcript is kept: the flow decides, then the pipeline, then the settings.
 
     Only true and false decide; anything else leaves the decision to the next one.
     """

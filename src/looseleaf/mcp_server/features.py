@@ -217,7 +217,7 @@ def text_of(params: Parameters, name: str) -> str:
 
 
 def object_of(params: Parameters, name: str) -> dict[str, Any]:
-    """Return a parameter that must be an object; empty where it is missing."""
+    """Return a parameter that must be an object; empty if it is missing."""
     argument = params.get(name)
     if argument is None:
         return {}

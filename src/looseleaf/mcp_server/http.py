@@ -209,7 +209,7 @@ class HttpServer:
         )
 
     def _find_activity(self, request: RequestContext) -> Activity | None:
-        """Give the session of a request as an activity; without sessions, the request itself."""
+        """Return the session of a request as an activity; without sessions, the request itself."""
         session = session_of(request) if self._has_sessions else ""
         if is_activity_id(session):
             return Activity(SESSION, session)

@@ -54,7 +54,7 @@ class JsonLines:
             yield None
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message; ignored where the client has closed the connection."""
+        """Send a message; ignored if the client has closed the connection."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         # The name of a file may hold a lone surrogate, which JSON can escape.
         line = text.encode("utf-8", "backslashreplace") + b"\n"

@@ -32,7 +32,7 @@ _HINTS = {
 
 
 def answer(operation: Operation, work: Callable[[], Any]) -> dict[str, Any]:
-    """Give the result of an operation, or its error, as the result of a tool."""
+    """Return the result of an operation, or its error, as the result of a tool."""
     try:
         result = check_size(work())
         return build_success(result, wrap_result(operation, result))
@@ -62,7 +62,7 @@ def report_fault() -> None:
 
 
 def build_success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """Give a result twice: as data by its schema, and as text for the model."""
+    """Return a result twice: as data by its schema, and as text for the model."""
     return {"content": _build_text_parts(result), "isError": False, "structuredContent": data}
 
 
@@ -92,7 +92,7 @@ def _build_text_parts(result: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - an
 
 
 def _describe_cut(result: dict[str, Any]) -> str:
-    """Describe the cut of a text, its length and how to read the rest; "" for a whole text."""
+    """Describe the cut of a text, its length and how to read the rest, or "" for a whole text."""
     if not result.get("truncated"):
         return ""
     hint = result.get("hint", "")

@@ -25,7 +25,7 @@ class RequestThreads:
         self._places = threading.BoundedSemaphore(MOST_WAITING)
 
     def submit(self, work: Work) -> None:
-        """Give work to the next free thread; `work` raises nothing."""
+        """Hand work to the next free thread; `work` raises nothing."""
         self._places.acquire()
         if not self._free.acquire(blocking=False) and len(self._threads) < MOST_THREADS:
             thread = threading.Thread(target=self._run, daemon=True)

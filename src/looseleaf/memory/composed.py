@@ -105,7 +105,7 @@ class ComposedSections:
         return section
 
     def deregister(self, filename: str, slug: str) -> bool:
-        """Remove a section; say whether it was there."""
+        """Remove a section; return whether it was there."""
         self._refuse_if_frozen(filename, slug)
         return self._files.get(casefold_name(filename), {}).pop(slug, None) is not None
 
@@ -114,12 +114,12 @@ class ComposedSections:
         self._is_frozen = True
 
     def for_file(self, filename: str) -> tuple[ComposedSection, ...]:
-        """Give the sections of a file, by priority, then by slug."""
+        """Return the sections of a file, by priority, then by slug."""
         sections = self._files.get(casefold_name(filename), {}).values()
         return tuple(sorted(sections, key=lambda section: (section.priority, section.slug)))
 
     def generate(self, filename: str, context: ComposeContext) -> str:
-        """Build the whole file, or raise; "" where every section is empty."""
+        """Build the whole file, or raise, or "" if every section is empty."""
         texts = (
             _generate_section(filename, section, context) for section in self.for_file(filename)
         )
@@ -186,7 +186,7 @@ def register_core_sections(sections: ComposedSections) -> None:
 
 
 def is_generated(text: str) -> bool:
-    """Say whether a page has the mark of generated pages, so that it may be replaced."""
+    """Return whether a page has the mark of generated pages, so that it may be replaced."""
     return _GENERATED in text
 
 

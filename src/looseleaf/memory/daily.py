@@ -42,7 +42,7 @@ class DailyMemory:
         self.index = index
 
     def today(self) -> Day:
-        """Give the present day in UTC."""
+        """Return the present day in UTC."""
         return resolve_day(None, self.clock())
 
     def day(self, text: str | None) -> Day:
@@ -58,7 +58,7 @@ class DailyMemory:
         return self.pages.read(self.scope(text))
 
     def exists(self, text: str | None = None) -> bool:
-        """Say whether a day has a page."""
+        """Return whether a day has a page."""
         return self.pages.exists(self.scope(text))
 
     def write(

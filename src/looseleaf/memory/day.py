@@ -44,13 +44,13 @@ class Day:
 
 
 def parse_date(text: str) -> Day | None:
-    """Parse YYYY-MM-DD; None unless it is a real day."""
+    """Parse YYYY-MM-DD, or None unless it is a real day."""
     parts = text.split("-")
     return Day(*parts) if len(parts) == 3 and is_calendar_day(*parts) else None
 
 
 def day_of(filename: str) -> Day | None:
-    """Give the day whose page this is; None for any other page."""
+    """Return the day whose page this is, or None for any other page."""
     folder, *parts = filename.removesuffix(".md").split("/")
     if folder != FOLDER or len(parts) != 3 or not filename.endswith(".md"):
         return None
@@ -66,12 +66,12 @@ def resolve_day(text: str | None, now: float) -> Day:
 
 
 def is_in_journal(filename: str) -> bool:
-    """Say whether a page lies in the folder of the journal, however its name is written."""
+    """Return whether a page lies in the folder of the journal, however its name is written."""
     return casefold_name(filename).startswith(f"{FOLDER}/")
 
 
 def check_day(filename: str) -> None:
-    """Raise `InvalidName` where a name has the shape of a day's page, and there is no such day."""
+    """Raise `InvalidName` if a name has the shape of a day's page, and there is no such day."""
     parts = filename[:-3].split("/")
     has_day_shape = is_in_journal(filename) and filename[-3:].lower() == ".md" and len(parts) == 4
     digits = has_day_shape and [len(part) for part in parts[1:] if part.isdigit()] == [4, 2, 2]

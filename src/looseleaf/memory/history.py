@@ -28,7 +28,7 @@ _STEP_SHARE = 0.1
 
 @value(kw_only=True)
 class Revision:
-    """One state of a page and how it came about; `hash` is "" where the page was deleted.
+    """One state of a page and how it came about; `hash` is "" if the page was deleted.
 
     The last four fields are "" in lines that an older Looseleaf wrote.
     """
@@ -91,10 +91,10 @@ class History(Protocol):
         """List the revisions of a page, oldest first; the last one is its present state."""
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the newest revision of a page; None where the page never existed."""
+        """Return the newest revision of a page, or None if the page never existed."""
 
     def content(self, scope: Scope, number: int) -> bytes | None:
-        """Read the bytes of one revision; None where the page was deleted by it."""
+        """Read the bytes of one revision, or None if the page was deleted by it."""
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""
@@ -128,12 +128,12 @@ class StoreWithHistory(Store, Protocol):
 
 
 def has_history(store: Store) -> TypeGuard[StoreWithHistory]:
-    """Say whether a store brings the history of its pages."""
+    """Return whether a store brings the history of its pages."""
     return store.capabilities.history
 
 
 def pick_revision(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
-    """Choose by number (an int) or by time (a float); None where the page did not exist yet."""
+    """Choose by number (an int) or by time (a float), or None if the page did not exist yet."""
     if isinstance(at, int):
         for revision in revisions:
             if revision.number == at:
@@ -174,7 +174,7 @@ def require_content_at(history: History, scope: Scope, as_of: str) -> bytes:
 
 
 def read_content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
-    """Read a page as of a time or revision; None where it did not exist then."""
+    """Read a page as of a time or revision, or None if it did not exist then."""
     revision = pick_revision(scope.filename, history.revisions(scope), moment)
     return (
         history.content(scope, revision.number) if revision is not None and revision.hash else None
@@ -194,11 +194,11 @@ class ShownTime:
         self._grace_days = self._compute_ages(retention.grace_days)
 
     def is_past_days(self, time: float) -> bool:
-        """Say whether more than the retention's days have passed since a change."""
+        """Return whether more than the retention's days have passed since a change."""
         return self._is_past(self._days, time)
 
     def is_past_grace(self, time: float) -> bool:
-        """Say whether more than the retention's days of grace have passed since a change."""
+        """Return whether more than the retention's days of grace have passed since a change."""
         return self._is_past(self._grace_days, time)
 
     @staticmethod
@@ -207,7 +207,7 @@ class ShownTime:
         return not limit or age_of.get(time, 0.0) > limit
 
     def _compute_ages(self, days: float) -> tuple[float, dict[float, float]]:
-        """Give a limit in seconds, and the age of each time as it counts for that limit."""
+        """Return a limit in seconds, and the age of each time as it counts for that limit."""
         limit = days * DAY_SECONDS
         longest = min(_LONGEST_STEP, limit * _STEP_SHARE)
         later, age = self._times[-1], 0.0
@@ -246,7 +246,7 @@ def list_outlived_revisions(
 class PastPages:
     """A store as it was at a moment: pages can be read and listed, and never changed.
 
-    `read_known` gives a page without its history, where it can, else None.
+    `read_known` gives a page without its history, if it can, else None.
     """
 
     capabilities = Capabilities()
@@ -269,7 +269,7 @@ class PastPages:
         return Missing() if content is None else Found(content, revision.time, revision.hash)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there was such a page at the moment."""
+        """Return whether there was such a page at the moment."""
         return isinstance(self.read(scope), Found)
 
     def list_layer(self, shelf: Shelf) -> list[PageEntry]:

@@ -24,7 +24,7 @@ class NamedRegistry:
         self._is_frozen = False
 
     def deregister(self, name: str) -> bool:
-        """Remove an entry; say whether it was there."""
+        """Remove an entry; return whether it was there."""
         self._refuse_if_frozen(name)
         return self._entries.pop(name, None) is not None
 

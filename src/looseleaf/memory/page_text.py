@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     TypedDict = dict
 
-MAIN = "MEMORY.md"  # the page that is meant where none is named
+MAIN = "MEMORY.md"  # the page that is meant if none is named
 
 
 class PageDocument(TypedDict):
@@ -64,7 +64,7 @@ class PageText:
         return self.page.updated
 
     def document(self) -> PageDocument:
-        """Give the JSON document of the result: the text, without the rest of the page."""
+        """Return the JSON document of the result: the text, without the rest of the page."""
         return PageDocument(
             file=self.file,
             layer=self.layer,

@@ -39,7 +39,7 @@ _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tab
 
 @value(kw_only=True)
 class Saved:
-    """A page after a change; `changed` is False where the page had this text before."""
+    """A page after a change; `changed` is False if the page had this text before."""
 
     filename: str
     hash: str
@@ -52,7 +52,7 @@ class Saved:
 
 @value
 class Changed:
-    """The event for listeners once a change is durable; `hash` is "" where a page was deleted."""
+    """The event for listeners once a change is durable; `hash` is "" if a page was deleted."""
 
     scope: Scope
     change: Change
@@ -99,7 +99,7 @@ class MemoryPages:
         return decode_text(scope.filename, self.require(scope).content)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there is such a page."""
+        """Return whether there is such a page."""
         return self.store_for(scope).exists(scope)
 
     def list(self, shelf: Shelf, prefix: str = "") -> list[PageEntry]:
@@ -154,7 +154,7 @@ class MemoryPages:
         return outcome
 
     def scaffold(self, scope: Scope, starter: str, *, change: Change) -> bool:
-        """Create a page from its starter text unless it exists; say whether it was created."""
+        """Create a page from its starter text unless it exists; return whether it was created."""
         content = self._check(scope, starter)
         creation = replace(change, operation="scaffold")
         outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=creation)
@@ -247,7 +247,7 @@ class MemoryPages:
         store = self.store_for(scope)
         needs_check = change.precondition is not None and not store.capabilities.preconditions
         if needs_check and not store.exists(scope):
-            # Before the lock, so that no file is created where the page must exist and does not.
+            # Before the lock, so that no file is created if the page must exist and does not.
             require_condition(scope, change, "")
         new_content = b""
 
@@ -313,7 +313,7 @@ class MemoryPages:
 
 
 def decode_text(filename: str, content: bytes) -> str:
-    """Give a page's bytes as text, or raise `NotText`."""
+    """Return a page's bytes as text, or raise `NotText`."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:

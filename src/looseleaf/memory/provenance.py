@@ -73,11 +73,11 @@ def list_stated_origins(kind: str) -> tuple[Origin, ...]:
 
 
 def default_origin_of(kind: str) -> Origin:
-    """Give the origin of a text for which an actor of this kind states none."""
+    """Return the origin of a text for which an actor of this kind states none."""
     return FROM_AGENT if kind == AGENT else FROM_USER
 
 
 def is_activity_id(text: str) -> bool:
-    """Say whether a text from outside can be the id of an activity: short, and visible ASCII."""
+    """Return whether a text from outside can be the id of an activity: short, and visible ASCII."""
     is_visible = text.isascii() and text.isprintable() and " " not in text
     return is_visible and 0 < len(text) <= _LONGEST_ID

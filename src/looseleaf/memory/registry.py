@@ -48,7 +48,7 @@ class RegisteredFile:
         return self.composable and not self.modes
 
     def is_injected_in(self, mode: str) -> bool:
-        """Say whether requests in this mode get the page, before any policy."""
+        """Return whether requests in this mode get the page, before any policy."""
         return EVERY_MODE in self.modes or mode in self.modes
 
 
@@ -98,7 +98,7 @@ class FileRegistry:
         return file
 
     def deregister(self, filename: str) -> bool:
-        """Remove a file; say whether it was there."""
+        """Remove a file; return whether it was there."""
         self._refuse_if_frozen(filename)
         return self._files.pop(casefold_name(filename), None) is not None
 
@@ -111,21 +111,21 @@ class FileRegistry:
         return self._files.get(casefold_name(filename))
 
     def files(self) -> tuple[RegisteredFile, ...]:
-        """Give every file, by priority, then by name."""
+        """Return every file, by priority, then by name."""
         return tuple(sorted(self._files.values(), key=_build_sort_key))
 
     def for_mode(self, mode: str) -> tuple[RegisteredFile, ...]:
-        """Give the files that requests in this mode get, in order; a request must name its mode."""
+        """Return the files of requests in this mode, in order; a request must name its mode."""
         check_mode(mode)
         return tuple(file for file in self.files() if file.is_injected_in(mode))
 
     def by_layer(self, layer: Layer) -> tuple[RegisteredFile, ...]:
-        """Give the files of one layer, in order."""
+        """Return the files of one layer, in order."""
         _check_layer(layer)
         return tuple(file for file in self.files() if file.layer == layer)
 
     def layer_of(self, filename: str) -> Layer:
-        """Give the layer of a page; a page that is not registered is the agent's own."""
+        """Return the layer of a page; a page that is not registered is the agent's own."""
         file = self.get(filename)
         return file.layer if file else "agent"
 
@@ -154,12 +154,12 @@ class FileRegistry:
         return (*warnings, f"No prompt gives {filename} on the layer {layer}: {place}.")
 
     def is_protected(self, filename: str) -> bool:
-        """Say whether a page can be cleared but not deleted."""
+        """Return whether a page can be cleared but not deleted."""
         file = self.get(filename)
         return file is not None and file.protected
 
     def is_editable(self, filename: str, *, capabilities: Container[str] = ()) -> bool:
-        """Say whether someone with these capabilities may change a page by hand."""
+        """Return whether someone with these capabilities may change a page by hand."""
         file = self.get(filename)
         if file is None:
             return True

@@ -28,7 +28,7 @@ class Shelves:
         self._stores: dict[Shelf, Store] = {}
 
     def store_for(self, place: Scope | Shelf) -> Store:
-        """Give the store of a page or a shelf."""
+        """Return the store of a page or a shelf."""
         shelf = place.shelf if isinstance(place, Scope) else place
         store = self._stores.get(shelf)
         if store is None:
@@ -36,19 +36,19 @@ class Shelves:
         return store
 
     def history_for(self, place: Scope | Shelf) -> History | None:
-        """Give the history that a shelf's store keeps, if it keeps one."""
+        """Return the history that a shelf's store keeps, if it keeps one."""
         store = self.store_for(place)
         if store is self.own_store:
             return self.own_history
         return store.history if has_history(store) else None
 
     def is_own(self, shelf: Shelf) -> bool:
-        """Say whether a shelf lies in our own store."""
+        """Return whether a shelf lies in our own store."""
         return self.store_for(shelf) is self.own_store
 
 
 class HistoryByShelf:
-    """The history of each page, from the store of its shelf, where that store keeps a history."""
+    """The history of each page, from the store of its shelf, if that store keeps a history."""
 
     def __init__(
         self, history_for: Callable[[Scope | Shelf], History | None], own_history: History
@@ -61,7 +61,7 @@ class HistoryByShelf:
         return self._require_history(scope).revisions(scope)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the newest revision of a page; None where it is not known."""
+        """Return the newest revision of a page, or None if it is not known."""
         history = self.history_for(scope)
         return history.latest(scope) if history is not None else None
 
@@ -117,17 +117,17 @@ class IndexByShelf:
         self.index, self.is_own = index, is_own
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
-        """Count the lines with a folded text, by page below a folder; say how fresh that is."""
+        """Count the lines with a folded text, by page below a folder; return how fresh that is."""
         return self.index.matching(shelf, prefix, folded_text) if self.is_own(shelf) else None
 
     def rank_pages(
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
-        """Give the best pages for some terms, best first."""
+        """Return the best pages for some terms, best first."""
         return self.index.rank_pages(shelf, terms, limit, keep) if self.is_own(shelf) else None
 
     def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
-        """Give a page finder for a moment in the past; None where there is none."""
+        """Return a page finder for a moment in the past, or None if there is none."""
         return self.index.at(shelf, moment) if self.is_own(shelf) else None
 
     def forget(self, shelf: Shelf) -> None:

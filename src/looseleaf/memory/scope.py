@@ -148,7 +148,7 @@ class Shelf:
         return _format_shelf_name(self)
 
     def page(self, filename: str) -> Scope:
-        """Give the scope of a page on this shelf."""
+        """Return the scope of a page on this shelf."""
         return Scope(self.layer, self.user_id, self.agent_id, filename)
 
 

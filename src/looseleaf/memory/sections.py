@@ -56,7 +56,7 @@ def list_sections(text: str) -> tuple[Section, ...]:
 
 
 def is_body_marker(line: str) -> bool:
-    """Say whether a line is only a marker of an opaque body, which a search skips."""
+    """Return whether a line is only a marker of an opaque body, which a search skips."""
     return bool(_parse_marker(line, 0, _OPENING) or _parse_marker(line, 0, _CLOSING))
 
 
@@ -108,7 +108,7 @@ def end_line(text: str, newline: str = "") -> str:
 
 
 def newline_of(text: str) -> str:
-    """Give the line end of a text, by its first line."""
+    """Return the line end of a text, by its first line."""
     return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
@@ -190,7 +190,7 @@ def _collect_closings(text: str, lines: list[int]) -> dict[str, list[int]]:
 
 
 def _find_closing(text: str, body: int, closings: dict[str, list[int]]) -> int:
-    """Find the end marker of the opaque body that begins here; 0 when it is an ordinary body."""
+    """Find the end marker of the opaque body that begins here, or 0 when it is an ordinary body."""
     tail = _parse_marker(text, body, _OPENING)
     later = closings.get(tail, []) if tail else []
     while later and later[-1] < body:
@@ -199,7 +199,7 @@ def _find_closing(text: str, body: int, closings: dict[str, list[int]]) -> int:
 
 
 def _parse_marker(text: str, at: int, marker: str) -> str:
-    """Return the end of a marker line, ` -->` or ` 2 -->`; "" for any other line."""
+    """Return the end of a marker line, ` -->` or ` 2 -->`, or "" for any other line."""
     if not text.startswith(marker, at):
         return ""
     tail = text[at + len(marker) : _skip_line(text, at)].rstrip(" \t\r\n")
@@ -213,7 +213,7 @@ def _skip_line(text: str, at: int) -> int:
 
 
 def _locate(page: _Page, name: str | None, position: int | None, *, create: bool = False) -> int:
-    """Return the index of a section, or the next free index where it may be created."""
+    """Return the index of a section, or the next free index if it may be created."""
     names = tuple([header[0] for header in page.headers])
     if name is None and position is None:
         raise InvalidSectionName(name, "neither a name nor a position was given")
@@ -293,7 +293,7 @@ def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> st
 
 
 def _choose_markers(page: _Page, index: int, body: str) -> tuple[str, str]:
-    """Choose the marker lines of a body; both are empty where the body needs none."""
+    """Choose the marker lines of a body; both are empty if the body needs none."""
     body_page, newline = _scan(body), newline_of(page.text)
     opaque = body_page.headers or body_page.unclosed_at >= 0 or _parse_marker(body, 0, _OPENING)
     if not opaque and _CLOSING not in body:

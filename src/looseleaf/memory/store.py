@@ -28,7 +28,7 @@ ANY_VERSION = "*"
 
 
 def hash_content(content: bytes) -> str:
-    """Give the version of a content: the sha256 of its exact bytes, in hex."""
+    """Return the version of a content: the sha256 of its exact bytes, in hex."""
     # Reading a page needs no hash, and hashlib costs a quarter of a cold start.
     import hashlib
 
@@ -63,7 +63,7 @@ class Missing:
 
 @value
 class Written:
-    """The page now has these bytes, durably; `revision` is 0 where a store keeps no history."""
+    """The page now has these bytes, durably; `revision` is 0 if a store keeps no history."""
 
     hash: str
     bytes: int
@@ -82,7 +82,7 @@ class Deleted:
 
 @value
 class Conflict:
-    """Nothing was done: the page is `actual` ("" where there is none), not `expected`."""
+    """Nothing was done: the page is `actual` ("" if there is none), not `expected`."""
 
     expected: str
     actual: str
@@ -105,14 +105,14 @@ class Precondition:
     none_match: tuple[str, ...] | None = None  # none of these
 
     def holds(self, actual: str) -> bool:
-        """Say whether a change may replace this version; "" means that there is no page."""
+        """Return whether a change may replace this version; "" means that there is no page."""
         if self.match is not None and not _matches_version(self.match, actual):
             return False
         return self.none_match is None or not _matches_version(self.none_match, actual)
 
     @property
     def expected(self) -> str:
-        """The expected versions, for an answer; "" where the page must not exist."""
+        """The expected versions, for an answer, or "" if the page must not exist."""
         parts = [*(self.match or ())]
         parts += [f"not {version}" for version in self.none_match or () if version != ANY_VERSION]
         return ", ".join(parts)
@@ -123,7 +123,7 @@ def _matches_version(versions: tuple[str, ...], actual: str) -> bool:
 
 
 def build_precondition(version: str) -> Precondition:
-    """Give the condition that a page has this version, or does not exist (`ABSENT`)."""
+    """Return the condition that a page has this version, or does not exist (`ABSENT`)."""
     if version == ABSENT:
         return Precondition(none_match=(ANY_VERSION,))
     return Precondition(match=(version,))
@@ -182,7 +182,7 @@ class Store(Protocol):
         """Read a page; create nothing."""
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there is such a page."""
+        """Return whether there is such a page."""
 
     def write(
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
@@ -210,11 +210,11 @@ class StoreWithPaths(Store, Protocol):
     """An optional ability: every page is a file on this machine."""
 
     def path(self, scope: Scope) -> str:
-        """Give the absolute path of a page's file, whether it exists or not."""
+        """Return the absolute path of a page's file, whether it exists or not."""
 
 
 def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
-    """Say whether the pages of a store are files on this machine."""
+    """Return whether the pages of a store are files on this machine."""
     return store.capabilities.paths
 
 
@@ -227,13 +227,13 @@ def with_version(change: Change, version: str | None) -> Change:
 
 
 def require_version(scope: Scope, change: Change) -> None:
-    """Raise `VersionRequired` where a replacement must name a version and does not."""
+    """Raise `VersionRequired` if a replacement must name a version and does not."""
     if change.must_name_version and change.precondition is None and change.operation != COMPOSE:
         raise VersionRequired(scope.filename)
 
 
 def require_condition(scope: Scope, change: Change, actual: str) -> None:
-    """Raise `Conflicted` where the change must not replace this version."""
+    """Raise `Conflicted` if the change must not replace this version."""
     guard = change.precondition
     if guard is not None and not guard.holds(actual):
         raise Conflicted(scope.filename, guard.expected, actual)

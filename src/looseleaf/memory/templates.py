@@ -54,7 +54,7 @@ class PageStarters(NamedRegistry):
         return page_starter
 
     def all(self) -> tuple[PageStarter, ...]:
-        """Give every starter, by priority, then by name."""
+        """Return every starter, by priority, then by name."""
         return self._by_priority()
 
     @property
@@ -69,7 +69,7 @@ def register_core_starters(starters: PageStarters) -> None:
 
 
 def start_core_page(filename: str, context: TemplateContext) -> str | None:
-    """Give the first text of a core page or a daily page; None for any other page."""
+    """Return the first text of a core page or a daily page, or None for any other page."""
     build_page = _CORE.get(filename)
     if build_page:
         return build_page(context)
@@ -83,7 +83,7 @@ CORE_STARTERS: Starters = (start_core_page,)
 def find_starter(
     filename: str, context: TemplateContext, starters: Starters = CORE_STARTERS
 ) -> str | None:
-    """Give the first text that a starter has for a page; None where no starter has one."""
+    """Return the first text that a starter has for a page, or None if no starter has one."""
     for start in starters:
         text = start(filename, context)
         if text is not None:

@@ -60,7 +60,7 @@ class Models:
         self._makers[provider] = make
 
     def open(self, name: str) -> Model:
-        """Give the model of a name, or raise `InvalidModel`."""
+        """Return the model of a name, or raise `InvalidModel`."""
         with self._lock:
             if name not in self._open:
                 self._open[name] = self._open_model(name)

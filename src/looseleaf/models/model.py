@@ -33,7 +33,7 @@ class Attachment:
         name: The name of the file, for people and the model.
         media_type: The kind of file, such as image/png.
         reference: The place where the file lies: a page, a path or an address.
-        bytes: The size of the file; 0 where it is not known.
+        bytes: The size of the file, or 0 if it is not known.
     """
 
     name: str
@@ -152,7 +152,7 @@ class Model(Protocol):
 
 
 def describe_cut(finish: str | None) -> str:
-    """Say why an answer is not complete, by the provider's finish reason; "" if complete."""
+    """Return why an answer is not complete, by the provider's finish reason, or "" if complete."""
     if finish == "length":
         return "The answer was cut at the provider's limit of length."
     if finish == "content_filter":

@@ -1,4 +1,4 @@
-"""Models of providers: answers as streams, and retries where a provider is busy."""
+"""Models of providers: answers as streams, and retries if a provider is busy."""
 
 from __future__ import annotations
 

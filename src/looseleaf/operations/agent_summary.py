@@ -24,12 +24,12 @@ class AgentSummary:
     name: str
     status: str
     memory_bytes: int  # of MEMORY.md
-    memory_budget: int  # 0 where it has none
+    memory_budget: int  # 0 if it has none
     bytes: int  # of all its pages
     over_budget: tuple[str, ...]  # the pages that are larger than their budgets
-    changed: float  # when a page of it last changed; 0 where it has none
+    changed: float  # when a page of it last changed, or 0 if it has none
     changed_page: str
-    changed_by: str  # "" where nobody asked, or the history does not say
+    changed_by: str  # "" if nobody asked, or the history does not say
 
 
 @operation("looseleaf/summarize-agents", permission="read", categories=("agents",), read_only=True)

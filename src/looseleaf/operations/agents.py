@@ -98,7 +98,7 @@ def create_agent(
 
 @operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
 def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
-    """Give an agent another slug, moving its folder; its id and history stay.
+    """Change an agent's slug, moving its folder; its id and history stay.
 
     Arguments:
         agent: The agent to rename, by id or its present slug.
@@ -182,12 +182,12 @@ def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> Agen
 
     Arguments:
         agent: The deleted agent, by id or by the slug that it had.
-        slug: The slug that it gets, needed only where another agent has taken its own meanwhile.
+        slug: The slug that it gets, needed only if another agent has taken its own meanwhile.
     """
     context.allow()
     for record in context.parts.agents.deleted_records():
         if str(agent) in (str(record.id), record.slug):
-            _end_rights(context, record)  # where it was deleted by other means than the operation
+            _end_rights(context, record)  # if it was deleted by other means than the operation
     return update_generated_pages(context, context.parts.agents.restore(agent, slug))
 
 
@@ -252,7 +252,7 @@ def start_pages(
 
 
 def find_starter_text(context: Context, layer: Layer, filename: str, agent_name: str) -> str | None:
-    """Give the text that a page of a layer starts with; None where it has none."""
+    """Return the text that a page of a layer starts with, or None if it has none."""
     registered_file = context.pages.registry.get(filename)
     if registered_file is None or registered_file.layer != layer:
         return None

@@ -52,7 +52,7 @@ class PolicyProvenance:
     """Where the egress policy of a job is from.
 
     Fields:
-        source: flow_snapshot, or none where the flow has no policy.
+        source: flow_snapshot, or none if the flow has no policy.
         path: The place of the policy in the snapshot of the job.
         normalized: Whether unknown parts were taken out.
     """
@@ -70,7 +70,7 @@ class RunArtifacts:
         schema_version: The version of this form, 1.
         job_id: The number of the job.
         status: The status of the job.
-        agent_id: The agent the job acts as; 0 for none.
+        agent_id: The agent the job acts as, or 0 if none.
         agent_slug: The slug of that agent.
         successful_tool_calls: The calls of tools that succeeded.
         artifact_files: Transcripts and tool traces, each with its reference, size and hash.
@@ -198,7 +198,7 @@ def hydrate_artifact(context: Context, ref: str) -> ArtifactContent:
 
 @operation("looseleaf/show-job-transcript", permission="read", categories=("jobs",), read_only=True)
 def show_transcript(context: Context, job: int, *, step: str = "") -> ArtifactContent:
-    """Show the transcript of a job, where transcripts are kept.
+    """Show the transcript of a job, if transcripts are kept.
 
     Arguments:
         job: The number of the job.
@@ -285,7 +285,7 @@ def _open_artifacts(context: Context, job_id: int) -> tuple[JobState, JobArtifac
 
 
 def _read_page(context: Context, scope: Scope) -> str | None:
-    """Read a page as the principal may; None where that is not possible."""
+    """Read a page as the principal may, or None if that is not possible."""
     try:
         if not context.principal.is_local:
             allow_page(context, scope)

@@ -53,7 +53,7 @@ def list_audit(
 
 
 def _parse_time(text: str, *, end: bool = False) -> float:
-    """Read a day or a time; of a day, its first or its last moment. 0 where none is given."""
+    """Read a day or a time; of a day, its first or its last moment. 0 if none is given."""
     if not text:
         return 0.0
     day = parse_date(text)

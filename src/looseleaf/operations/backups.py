@@ -87,8 +87,8 @@ class BackupVerdict:
 
     Fields:
         name: The name of the archive.
-        fault: What is not in order; "" where every hash is right.
-        created: The time at which the backup began, in UTC; "" where a fault hides it.
+        fault: What is not in order, or "" if every hash is right.
+        created: The time at which the backup began, in UTC, or "" if a fault hides it.
         files: The number of files in it.
         content_bytes: The number of bytes in these files.
         left_out: What could not be copied when the backup was made.
@@ -214,7 +214,7 @@ def _show_bytes(context: Context, bytes_done: int, total: int) -> None:
 
 
 def find_backup_folder(settings: Settings) -> str:
-    """Return the folder of backups, seen from the root; "" where none is set."""
+    """Return the folder of backups, seen from the root, or "" if none is set."""
     if not settings.backup_folder:
         return ""
     folder = os.path.expanduser(settings.backup_folder)

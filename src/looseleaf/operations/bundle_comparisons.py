@@ -40,7 +40,7 @@ class BundleStatus:
         bundle_slug: The name of the bundle.
         bundle_version: Its version.
         source_revision: Its version in its source.
-        installed_slug: The name of the bundle that is installed; "" where none is.
+        installed_slug: The name of the bundle that is installed, or "" if none is.
         installed_version: Its version.
         installed_revision: Its version in its source.
         changed: The keys of parts that an upgrade would bring.
@@ -85,7 +85,7 @@ def rebase_bundle(context: Context, data: str, *, agent: str | int | None = None
     "looseleaf/show-bundle-status", permission="agents", categories=("agents",), read_only=True
 )
 def show_bundle_status(context: Context, data: str, *, slug: str = "") -> BundleStatus:
-    """Say whether an agent is at this version of its bundle.
+    """Check whether an agent is at this version of its bundle.
 
     Arguments:
         data: The bundle in base64: a zip archive, or one JSON document.

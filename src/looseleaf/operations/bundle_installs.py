@@ -45,7 +45,7 @@ class BundlePlan:
         act: install, upgrade or skip.
         bundle_slug: The name of the bundle.
         bundle_version: Its version.
-        installed_version: The version that is installed; "" where none is.
+        installed_version: The version that is installed, or "" if none is.
         dry_run: Whether nothing was written.
         counts: How many artifacts stand in each bucket of the plan.
         entries: The plan, artifact by artifact.
@@ -107,7 +107,7 @@ def install_bundle(
     Arguments:
         data: The bundle in base64: a zip archive, or one JSON document.
         slug: The slug of the new agent; without it, the bundle's own.
-        on_conflict: What to do where there is an agent of that slug: error, skip or upgrade.
+        on_conflict: What to do if there is an agent of that slug: error, skip or upgrade.
         owner: The id of the user whom the agent belongs to; without it, the user who acts.
         approve: Keys of the plan that need approval and have it, such as schedule:morning; all
             for every key.
@@ -165,7 +165,7 @@ def upgrade_bundle(
         merge: Keys that are merged: sections of SOUL.md, or keys of a configuration, pipeline or
             flow, that were changed here stay, and the others follow the bundle.
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
-        planned_hashes: The current_hash of parts as a plan showed them, by key; where one that is
+        planned_hashes: The current_hash of parts as a plan showed them, by key; if one that is
             approved was changed since, nothing is written.
         dry_run: Whether only the plan is made, and nothing is written.
     """

@@ -162,7 +162,7 @@ def inspect_bundle(context: Context, data: str) -> BundleReport:
 
 
 def _format_files(bundle: Bundle) -> dict[str, bytes]:
-    """Give the files of a bundle, or refuse one that could not be installed again."""
+    """Return the files of a bundle, or refuse one that could not be installed again."""
     files = format_bundle(bundle)
     if excess := find_excess(files):
         raise InvalidExport(
@@ -173,7 +173,7 @@ def _format_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def source_of(context: Context) -> AgentSource:
-    """Give the places where the parts of an agent lie; a workspace without a database has none."""
+    """Return the stores of an agent's parts; a workspace without a database has none."""
     return AgentSource(
         context.pages,
         definitions_of(context.parts) if context.parts.has_accounts() else None,

@@ -143,7 +143,7 @@ def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
 
 
 def _repeat_end(context: Context, start: BegunTurn) -> TurnEnded:
-    """Give the end of a turn that was asked for again."""
+    """Return the end of a turn that was asked for again."""
     entries = chats_of(context.parts).sessions.messages(start.session.id, after=start.turn.first)
     texts = [
         entry.message.text

@@ -84,7 +84,7 @@ def compose_page_text(context: Context, file: RegisteredFile, where: Where) -> s
 
 
 def sources_of(context: Context, user: int | None = None) -> TextSources:
-    """Give the sources of generated pages that the principal may reach."""
+    """Return the sources of generated pages that the principal may reach."""
 
     def find_page(filename: str, agent: int | None, layer: Layer | None) -> Scope:
         return scope_of(context, filename, Where(agent, user, layer))

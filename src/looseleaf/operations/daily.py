@@ -32,7 +32,7 @@ class DayText:
     exists: bool
     content: str
     hash: str
-    updated: float = 0.0  # seconds since 1970; 0 where no page of the present is meant
+    updated: float = 0.0  # seconds since 1970, or 0 if no page of the present is meant
 
 
 def open_journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
@@ -92,8 +92,8 @@ def write_day(
     """Append to one day of the journal, or replace it whole; without a date, today in UTC.
 
     Arguments:
-        content: Markdown: the lines to add to the day where mode is append, the day's whole new
-            text where it is write.
+        content: Markdown: the lines to add to the day if mode is append, the day's whole new
+            text if it is write.
         date: The day to write to, as YYYY-MM-DD in UTC; without it, today.
         mode: append adds lines to the end of the day; write replaces the whole day.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a

@@ -172,7 +172,7 @@ def _check_hooks(run: CheckRun) -> Iterator[Finding]:
 
 
 def _describe_omissions(context: Context, record: AgentRecord) -> str:
-    """Say what a hook leaves out of an agent's pages; "" where it leaves out nothing important."""
+    """Return what a hook leaves out of an agent's pages, or "" if nothing important."""
     assembly = assemble(context, "chat", where=Where(record.id))
     limit = build_host_limit(context, record, "any")
     excerpt = fit_to_host(assembly, limit)

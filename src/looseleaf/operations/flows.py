@@ -263,7 +263,7 @@ def describe(context: Context, flow: Flow) -> FlowDocument:
 
 
 def check_rules(context: Context, flow: Flow) -> Flow:
-    """Give a flow back if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
+    """Return a flow if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
     pipeline = definitions_of(context.parts).pipelines.find(flow.pipeline_id)
     if pipeline is None:
         raise PipelineMissing(flow.pipeline_id)

@@ -262,7 +262,7 @@ def _build_page_import(context: Context, title: str, ledger: ImportLedger) -> Pa
 def _place_pages(
     targets: ImportTargets, content: SourceContent
 ) -> tuple[list[SourcePage], list[PageReport]]:
-    """Give the pages under names that pages can have, each once, and a report of the others."""
+    """Return the pages under names that pages can have, each once, and a report of the others."""
     pages, reports = [], []
     for source_page in content.pages:
         # A Mac may write a name as NFD.

@@ -147,7 +147,7 @@ def fix_memory(
 
 
 def _may_write(context: Context, where: Where, page: LintPage) -> bool:
-    """Say whether the principal may change a page."""
+    """Return whether the principal may change a page."""
     try:
         scope_of(context, page.file, Where(where.agent, where.user, page.layer))
     except Forbidden:

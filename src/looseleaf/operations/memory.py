@@ -39,7 +39,7 @@ def read_memory(
     Arguments:
         file: The name of the page, such as MEMORY.md, USER.md or projects/garden.md.
         section: The section to read, by the text of its ## header; without it, the whole page.
-        position: The position of the section as the list of sections gives it, needed only where
+        position: The position of the section as the list of sections gives it, needed only if
             several sections have the same name.
         as_of: A revision number or a UTC time such as 2026-04-17, to read what the page said then;
             without it, what it says now.
@@ -110,10 +110,10 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
         section: The section to change, by the text of its ## header without the ##; a section that
             does not exist is added at the end of the page.
         content: The Markdown that goes into the section, without the section's own header: lines
-            to add where mode is append, the whole new text where it is set.
+            to add if mode is append, the whole new text if it is set.
         file: The name of the page that has the section.
         mode: append adds lines to the end of the section; set replaces all of its text.
-        position: The position of the section as the list of sections gives it, needed only where
+        position: The position of the section as the list of sections gives it, needed only if
             several sections have the same name.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
             page that must not exist yet; any other version is refused.
@@ -155,7 +155,7 @@ def delete_section(
     Arguments:
         section: The section to remove with all of its text, by the text of its ## header.
         file: The name of the page that has the section.
-        position: The position of the section as the list of sections gives it, needed only where
+        position: The position of the section as the list of sections gives it, needed only if
             several sections have the same name.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
             page that must not exist yet; any other version is refused.
@@ -185,7 +185,7 @@ def write_page(
     """Replace or create a whole page; with if_match, only that version.
 
     Arguments:
-        file: The name of the page to replace, or to create where there is none.
+        file: The name of the page to replace, or to create if there is none.
         content: The whole new text of the page, in Markdown; everything that it said before is
             replaced.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
@@ -218,7 +218,7 @@ def upload_page(
     """Replace or create a whole page by a file's bytes, given in base64.
 
     Arguments:
-        file: The name of the page to replace, or to create where there is none.
+        file: The name of the page to replace, or to create if there is none.
         data: The bytes of the whole new page, in base64.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
             page that must not exist yet; any other version is refused.
@@ -242,7 +242,7 @@ def append_page(
     """Add lines to the end of a page, creating it if need be.
 
     Arguments:
-        file: The name of the page that gets the lines; it is created where there is none.
+        file: The name of the page that gets the lines; it is created if there is none.
         content: The Markdown lines to add after the last line of the page.
     """
     scope = scope_of(context, file, where)
@@ -252,7 +252,7 @@ def append_page(
 
 
 def _build_reason(context: Context, scope: Scope) -> str:
-    """Build the reason of a change, which names the agent where it adds to a user's page."""
+    """Build the reason of a change, which names the agent if it adds to a user's page."""
     agent_id = context.principal.agent_id
     slug = context.parts.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""
     if not slug or context.actor.startswith(slug):

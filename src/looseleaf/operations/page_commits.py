@@ -25,11 +25,11 @@ _MOST_BLOB_BYTES = 1_000_000  # of a page as committed, to find it in the histor
 
 @value(kw_only=True)
 class PageCommit:
-    """A commit of pages; nothing was committed where `commit` is "".
+    """A commit of pages; nothing was committed if `commit` is "".
 
     Fields:
-        commit: The name of the commit; "" where no page had changed.
-        branch: The branch that it is on; "" where none is checked out.
+        commit: The name of the commit, or "" if no page had changed.
+        branch: The branch that it is on, or "" if none is checked out.
         subject: The first line of its message.
         added: The number of new files.
         changed: The number of changed files.

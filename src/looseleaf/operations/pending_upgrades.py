@@ -39,7 +39,7 @@ class WaitingPart:
         reason: Why it waits, as in a plan: local_modified, widens_rights, starts_by_itself …
         source_path: The file of the bundle.
         target_hash: The hash of it in the bundle.
-        current_hash: The hash of it as it is here; "" where it is not.
+        current_hash: The hash of it as it is here, or "" if it is not.
         outdated: Whether it was changed here since it was planned, so that it cannot be approved.
         mergeable: Whether it has sections or keys, so that a merge keeps those changed here.
         diff: The change as lines, with values of secrets masked.
@@ -139,7 +139,7 @@ def approve(
 ) -> UpgradeDecision:
     """Apply parts of a bundle that wait for approval, all of the named ones or nothing.
 
-    Refused where one of them was changed here since it was planned.
+    Refused if one of them was changed here since it was planned.
 
     Arguments:
         agent: The agent, by id or slug; without it, the token's or the default agent.
@@ -171,7 +171,7 @@ def reject(
 
 
 def _check_tools(context: Context, upgrade: PendingUpgrade, keys: set[str]) -> None:
-    """Raise where an approved policy names a tool that is no longer here."""
+    """Raise if an approved policy names a tool that is no longer here."""
     if TOOLS in upgrade.artifacts and not keys.isdisjoint((TOOLS, EVERY_KEY)):
         policy = parse_tool_policy(upgrade.artifacts[TOOLS].payload or None)
         check_tool_names(context.parts.operations(), policy)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def export_pipeline(
     context: Context, pipeline: str | int, *, without_flows: bool = False
 ) -> PipelineFile:
-    """Give a pipeline with its flows as one JSON document that can be imported elsewhere.
+    """Export a pipeline with its flows as one JSON document that can be imported elsewhere.
 
     Arguments:
         pipeline: The pipeline to export, by id, slug, or agent/slug.

@@ -242,7 +242,7 @@ def describe(context: Context, pipeline: Pipeline) -> PipelineDocument:
 
 
 def check_rules(context: Context, pipeline: Pipeline) -> Pipeline:
-    """Give a pipeline back if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
+    """Return a pipeline if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
     return check_pipeline(pipeline, context.pages.registry, step_types_of(context.parts))
 
 

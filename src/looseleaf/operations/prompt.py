@@ -42,12 +42,12 @@ class Side:
     """One side of a comparison; a field that is not set is as on the other side.
 
     Fields:
-        mode: The kind of request on this side; without it, pipeline where this side names a
+        mode: The kind of request on this side; without it, pipeline if this side names a
             workflow, else the mode of the other side.
         agent: The agent on this side, by id or slug; without it, the agent of the other side.
         as_of: The UTC time of this side, such as 2026-04-17; without it, now.
         pipeline: The pipeline on this side, by id, slug, or agent/slug, or "" for none; without
-            pipeline and flow, the workflow of the other side, where the agent is the same.
+            pipeline and flow, the workflow of the other side, if the agent is the same.
         flow: The flow on this side, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
@@ -102,7 +102,7 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
     flow: str | int | None = None,
     step: str = "",
 ) -> PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument:
-    """Give an agent's prompt in a mode as messages: json, openai, anthropic, text or hook.
+    """Return an agent's prompt in a mode as messages: json, openai, anthropic, text or hook.
 
     With a host (claude-code, codex or any), and always for a hook, it fits that host's limit.
 

@@ -127,7 +127,7 @@ def _find(context: Context, schedule: str) -> ScheduleEntry:
 
 
 def _is_visible(context: Context, entry: ScheduleEntry) -> bool:
-    """Say whether the principal may know of a schedule; tasks belong to the workspace."""
+    """Return whether the principal may know of a schedule; tasks belong to the workspace."""
     if context.principal.is_local:
         return True
     try:

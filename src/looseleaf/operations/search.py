@@ -123,7 +123,7 @@ def find(
 
 
 def _filter_copies(context: Context, *, copies: bool) -> Filter | None:
-    """Give the filter that leaves generated copies out; None where there are none, or all count."""
+    """Return the filter that leaves generated copies out, or None if nothing is to be filtered."""
     files = () if copies else context.pages.registry.files()
     names = {casefold_name(file.filename) for file in files if file.is_copy}
     return (lambda filename: casefold_name(filename) not in names) if names else None

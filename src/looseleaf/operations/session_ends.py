@@ -39,7 +39,7 @@ class TitleResult:
 
 @value
 class Finished:
-    """A session that is over, and the revision of the journal with its summary; 0 for none."""
+    """A session that is over, and the revision of the journal with its summary, or 0 if none."""
 
     session: SessionInfo
     file: str
@@ -53,7 +53,7 @@ class Finished:
     idempotent=True,
 )
 def generate_title(context: Context, session: str, *, force: bool = False) -> TitleResult:
-    """Let the model name a conversation, or name it after its first words where none answers.
+    """Let the model name a conversation, or name it after its first words if none answers.
 
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.
@@ -93,7 +93,7 @@ def finish_session(context: Context, session: str) -> Finished:
     """End a conversation for now; an agent that opted in has it summed up in its journal.
 
     Arguments:
-        session: The id of the conversation that is over; its summary goes into the journal where
+        session: The id of the conversation that is over; its summary goes into the journal if
             the agent's configuration says so.
     """
     chat_session = resolve_session(context, session)

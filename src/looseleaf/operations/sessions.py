@@ -159,7 +159,7 @@ def search_sessions(
     idempotent=True,
 )
 def rename_session(context: Context, session: str, title: str) -> SessionInfo:
-    """Give a conversation another title; this does not extend its retention.
+    """Rename a conversation; this does not extend its retention.
 
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.

@@ -29,7 +29,7 @@ _FROM_PROCESS = (
     "default_model",
     "tokenizer_folder",
 )
-# Where the file does not set the actor, the environment names one; this name stands in no file.
+# If the file does not set the actor, the environment names one; this name stands in no file.
 _NO_ACTOR = {"USER": "\0"}
 IS_SET, IS_NOT_SET = "(set)", "(not set)"
 
@@ -96,7 +96,7 @@ def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingI
 def _read_file(context: Context) -> tuple[Settings, Settings]:
     """Read the settings as the next start would, and without the environment of this process.
 
-    Where that fails, they are those of this process.
+    If that fails, they are those of this process.
     """
     root = context.settings.root
     try:
@@ -127,7 +127,7 @@ def _describe_setting(
 
 
 def _display_setting(setting: Any) -> Any:  # noqa: ANN401 - what `SettingInfo` declares
-    """Give a setting in the form of its table in the file, each key as set or not set."""
+    """Return a setting in the form of its table in the file, each key as set or not set."""
     if not isinstance(setting, tuple):
         return setting
     if all(isinstance(item, Provider) for item in setting) and setting:

@@ -25,10 +25,10 @@ class StatusInfo:
     root: str  # "" for everyone but the operator on the same machine
     actor: str
     user_id: int
-    agent: str  # "" where none, or more than one, could be meant
+    agent: str  # "" if none, or more than one, could be meant
     agents: tuple[str, ...]  # those one may see, the first of them
     agent_count: int
-    model: str  # that answers for the agent in chat; "" where none is named
+    model: str  # that answers for the agent in chat, or "" if none is named
     journal: bool  # whether agents may write their journal
 
 
@@ -37,7 +37,7 @@ def show_status(context: Context, *, where: Where = DEFAULT_WHERE) -> StatusInfo
     """Say which workspace, agent, user and version answer here.
 
     Arguments:
-        agent: The agent to look for, by id or slug; without it, the one that is meant where none
+        agent: The agent to look for, by id or slug; without it, the one that is meant if none
             is named.
         user: Not used here: the answer is about the user who acts.
         layer: Not used here: the answer is about the whole workspace.

@@ -41,7 +41,7 @@ class TaskInfo:
         task_type: The word by which the task is named.
         label: The name for people.
         description: What the task does, in one sentence.
-        setting_key: The setting that switches the task on; "" where it is always on.
+        setting_key: The setting that switches the task on, or "" if it is always on.
         enabled: Whether the task is on.
         trigger: What starts the task, for people.
         trigger_type: scheduled or manual.
@@ -156,7 +156,7 @@ def run_now(
 
     Arguments:
         task_type: The task to run, as the list of tasks names it.
-        task_params: The parameters of the run, such as a date; none where the task needs none.
+        task_params: The parameters of the run, such as a date; none if the task needs none.
         agent: The agent to run the task for, by id or slug; without it, every active agent.
     """
     context.allow()
@@ -174,7 +174,7 @@ def run_now(
     ]
     for run in runs:
         if is_job and run.is_failure:
-            # The job fails with the run, or is tried again where the reason passes by itself.
+            # The job fails with the run, or is tried again if the reason passes by itself.
             raise Unavailable(f"The task {task.type}", run.reason)
     return [describe_run(run) for run in runs]
 

@@ -211,7 +211,7 @@ def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is 
 
 
 def _may_end(context: Context, credential: Credential) -> bool:
-    """Say whether the principal may end a credential: its own, or one of an administered agent."""
+    """Return whether the principal may end a credential: its own, or of an agent it manages."""
     try:
         if credential.agent_id and any(
             agent.id == credential.agent_id for agent in list_visible_agents(context)
@@ -259,7 +259,7 @@ def _limit_role(context: Context, record: AgentRecord | None, role: str | None) 
 def _limit_ceiling(
     context: Context, names: Iterable[str] | None, default: frozenset[str] | None
 ) -> frozenset[str] | None:
-    """Give the ceiling of a new credential, which is never above its maker's."""
+    """Return the ceiling of a new credential, which is never above its maker's."""
     principal = context.principal
     if names is None:
         return default if principal.ceiling is None else (default or principal.ceiling)

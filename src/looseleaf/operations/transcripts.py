@@ -102,7 +102,7 @@ def export_session(
     *,
     format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - as everywhere
 ) -> SessionMarkdown | SessionExport:
-    """Give a whole conversation as a Markdown page, or as JSON with everything that is stored.
+    """Export a whole conversation as a Markdown page, or as JSON with everything that is stored.
 
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.

@@ -52,7 +52,7 @@ class UpkeepPreview:
         original_size: The size of MEMORY.md now, in bytes.
         new_size: Its size afterwards.
         archived_size: The size of the lines that would go.
-        model: The model that was asked; "" where none was.
+        model: The model that was asked, or "" if none was.
         turns: How often the model was asked.
         refusals: The reasons of answers that were not accepted.
         diff: The change of MEMORY.md, as a unified diff.
@@ -79,7 +79,7 @@ class UpkeepRun:
 
     Fields:
         run: The run.
-        state: closed, undone, abandoned, or "" where no line moved.
+        state: closed, undone, abandoned, or "" if no line moved.
         ledger: The lines that left the page.
         diff: The change of MEMORY.md, as a unified diff.
         archive: The text that the journal got.

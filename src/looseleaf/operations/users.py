@@ -192,7 +192,7 @@ def _list_grants_of(context: Context, user: str | int, agent: str | int | None) 
 
 
 def _list_administered(context: Context) -> list[AgentRecord]:
-    """List the agents whose roles the principal may list; `Forbidden` where there is none."""
+    """List the agents whose roles the principal may list; raise `Forbidden` if there is none."""
     records = [
         record
         for record in list_visible_agents(context)
@@ -205,7 +205,7 @@ def _list_administered(context: Context) -> list[AgentRecord]:
 
 @operation("looseleaf/grant-role", permission="grants", categories=("users",), idempotent=True)
 def grant_role(context: Context, agent: str | int, user: str | int, role: str) -> GrantInfo:
-    """Give a user a role on an agent: viewer, operator or admin.
+    """Grant a user a role on an agent: viewer, operator or admin.
 
     Arguments:
         agent: The agent that the role is on, by id or slug.

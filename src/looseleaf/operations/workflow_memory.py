@@ -125,7 +125,7 @@ def _edit_files(
     additions: Iterable[str],
     removals: Iterable[str],
 ) -> tuple[str, ...]:
-    """Give a list of pages after a change of it."""
+    """Return a list of pages after a change of it."""
     removed_names = {casefold_name(name) for name in removals}
     files = current if replacement is None else tuple(replacement)
     return tuple(name for name in (*files, *additions) if casefold_name(name) not in removed_names)

@@ -107,7 +107,7 @@ class AdminPage:
         return f"{BASE}/{self.address}" if self.address else BASE
 
     def link(self, agent: str = "") -> str:
-        """Give the address of the page, for an agent where it has one."""
+        """Return the address of the page, for an agent if it has one."""
         return self.path.replace("{agent}", agent)
 
 
@@ -156,11 +156,11 @@ class AdminPages(NamedRegistry):
         return page
 
     def all(self) -> tuple[AdminPage, ...]:
-        """Give every page, by priority, then by name."""
+        """Return every page, by priority, then by name."""
         return self._by_priority()
 
     def labelled(self, section: str) -> tuple[AdminPage, ...]:
-        """Give the pages that stand in a section of the navigation."""
+        """Return the pages that stand in a section of the navigation."""
         return tuple(page for page in self.all() if page.label and page.section == section)
 
     def _refuse_if_taken(self, name: str, address: str) -> None:

@@ -1,8 +1,8 @@
-"""Discovery of installed plugins, at no cost where there are none.
+"""Discovery of installed plugins, at no cost if there are none.
 
 A plain `memory read` may take as long as three starts of Python. Importing importlib.metadata takes
 as long as three, and pluggy as two; so this module reads the entry point files of packages with
-plain calls, and both libraries are imported only where a plugin is found. docs/why.md has the
+plain calls, and both libraries are imported only if a plugin is found. docs/why.md has the
 figures.
 """
 

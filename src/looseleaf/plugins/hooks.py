@@ -191,7 +191,7 @@ class Hooks:
         return [guard(plugin, listener) for plugin, listener in self.listeners(hook, noun)]
 
     def has_only_defaults(self, hook: str) -> bool:
-        """Say whether only the built-in plugin implements a hook."""
+        """Return whether only the built-in plugin implements a hook."""
         return all(
             implementation.plugin == OWNER for implementation in self.implementations.get(hook, ())
         )

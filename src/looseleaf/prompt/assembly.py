@@ -42,7 +42,7 @@ class Piece:
 
     @property
     def layer(self) -> str:
-        """The layer of the page; "" where it is no page."""
+        """The layer of the page, or "" if it is no page."""
         item = self.item
         if isinstance(item, Data | File):
             return ""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.directives.outputs import Source
 
 _SHORTEST = 12
-# At the beginning of a line, also where the lines are quoted, indented or a list.
+# At the beginning of a line, even if the lines are quoted, indented or a list.
 _EDGE = r'(?m)^[\s>*\-\ufeff]*(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\s*$'
 _LINE_ENDS = "\r\n?|[\v\f\x85\u2028\u2029]"
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
@@ -18,7 +18,7 @@ _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 def format_block(source: Source, text: str, *, hash: str = "", part: str = "") -> str:  # noqa: A002 - as in the store
     """Wrap a page's text, byte for byte, between two lines that carry the same fence.
 
-    `part` says how much of the page the text is, where it is not all of it.
+    `part` says how much of the page the text is, if it is not all of it.
     """
     mark = choose_fence(text, hash)
     attributes = f"file={_quote(source.file)} layer={_quote(source.layer)}"
@@ -33,7 +33,7 @@ def format_block(source: Source, text: str, *, hash: str = "", part: str = "") -
 
 
 def holds_block(text: str) -> bool:
-    """Say whether a text holds a page as a prompt shows it, or an edge of one."""
+    """Return whether a text holds a page as a prompt shows it, or an edge of one."""
     if "fence=" not in text:
         return False
     import re
@@ -42,7 +42,7 @@ def holds_block(text: str) -> bool:
 
 
 def choose_fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
-    """Give a mark that does not occur in a text and stays the same while the text does.
+    """Return a mark that does not occur in a text and stays the same while the text does.
 
     The mark is the beginning of the text's hash. The author of a page could search for a text that
     holds the beginning of its own hash, so the mark is lengthened until it does not occur.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def fit_pieces(
     pieces: Iterable[Piece], budget: Budget, count_tokens: Callable[[str], int]
 ) -> list[Piece]:
-    """Give the pieces room by importance, and keep their order; notices are not counted."""
+    """Return the pieces room by importance, and keep their order; notices are not counted."""
 
     def size_of(text: str) -> int:
         return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)
@@ -37,7 +37,7 @@ def fit_pieces(
 
 
 def rank_places(pieces: list[Piece]) -> list[int]:
-    """Give the places of the injected pieces, the most important first.
+    """Return the places of the injected pieces, the most important first.
 
     The words of directives (the task, the tools) come before pages. Of pages, those of the agent
     and its person (SOUL, USER, MEMORY) come first, and generated ones last.
@@ -47,7 +47,7 @@ def rank_places(pieces: list[Piece]) -> list[int]:
 
 
 def rank_of(piece: Piece) -> int:
-    """Give the rank of a piece where room is short; the words of directives have 0."""
+    """Return the rank of a piece if room is short; the words of directives have 0."""
     source = piece.item.source if isinstance(piece.item, Text) else None
     return source.rank if source is not None else 0
 

@@ -122,7 +122,7 @@ class Chain:
     def _renew(
         self, last: CachedAssembly, request: Request, now: float
     ) -> dict[int, DirectiveResult]:
-        """Run again the directives whose results no longer hold; give the new ones by place."""
+        """Run again the directives whose results no longer hold; return the new ones by place."""
         results = {}
         for place in last.variable:
             directive = self.directives[place]
@@ -221,7 +221,7 @@ def _render_item(item: Text | Data | File | LeftOut) -> str:
 
 
 def _drop_repeats(pieces: list[Piece]) -> list[Piece]:
-    """Give each page once, where it comes first."""
+    """Return each page once, where it comes first."""
     places: set[tuple[str, str]] = set()
     result = []
     for piece in pieces:

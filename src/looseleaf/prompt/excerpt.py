@@ -1,6 +1,6 @@
 """A part of a page: whole sections as long as there is room, then whole lines of one more.
 
-A paragraph that is one long line is cut between words where most of the room would stay empty.
+A paragraph that is one long line is cut between words if most of the room would stay empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LONGEST_FENCE = 2 * 64
 _CUT = " […]"
 _LONGEST_WORD = 40  # not every language has spaces
-_LEAST_USE = 4  # a quarter of the room: a long line is cut where more stays empty
+_LEAST_USE = 4  # a quarter of the room: a long line is cut if more stays empty
 _LINES = re.compile(r"[^\n]*\n|[^\n]+$")
 
 
@@ -34,7 +34,7 @@ class Excerpt:
 
 
 def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | None:
-    """Give as much of a page as fits, in the order of the page; None where not a line does."""
+    """Return as much of a page as fits, in the order of the page, or None if not a line does."""
     item = piece.item
     if not isinstance(item, Text) or item.source is None:
         return None
@@ -74,7 +74,7 @@ def _choose_part(text: str, room: int, count: Callable[[str], int]) -> str:
 
 
 def _take_lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
-    """Give the first lines of a section, as many as fit."""
+    """Return the first lines of a section, as many as fit."""
     lines = []
     for line in _LINES.findall(segment):
         size = count(line)
@@ -88,7 +88,7 @@ def _take_lines(segment: str, room: int, count: Callable[[str], int], most_empty
 
 
 def _take_words(line: str, room: int, count: Callable[[str], int]) -> str:
-    """Give the first words of a line, as many as fit, with a sign that there are more."""
+    """Return the first words of a line, as many as fit, with a sign that there are more."""
     room -= count(_CUT + "\n")
     # A count is never less than the number of characters.
     low, high = 0, min(len(line), max(room, 0))

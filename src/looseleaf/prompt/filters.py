@@ -45,5 +45,5 @@ class Filters(NamedRegistry):
         return new_filter
 
     def all(self) -> tuple[Filter, ...]:
-        """Give every function, by priority, then by name."""
+        """Return every function, by priority, then by name."""
         return self._by_priority()

@@ -32,7 +32,7 @@ FORMATS = ("text", "json", "openai", "anthropic", "hook")
 
 
 def build_document(assembly: Assembly, format: str) -> Prompt:  # noqa: A002
-    """Give a prompt in one of the formats, as JSON."""
+    """Return a prompt in one of the formats, as JSON."""
     if format == "openai":
         return build_openai(assembly)
     if format == "anthropic":
@@ -63,12 +63,12 @@ def _build_message(piece: Piece) -> PromptMessage:
 
 
 def build_openai(assembly: Assembly) -> OpenAIPrompt:
-    """Give the messages that an OpenAI-compatible endpoint takes."""
+    """Return the messages that an OpenAI-compatible endpoint takes."""
     return {"messages": [OpenAIMessage(role="system", content=text) for text in assembly.messages]}
 
 
 def build_anthropic(assembly: Assembly) -> AnthropicPrompt:
-    """Give the system blocks that Anthropic takes; the stable beginning is marked for its cache."""
+    """Return the system blocks for Anthropic; the stable beginning is marked for its cache."""
     blocks = [AnthropicBlock(type="text", text=text) for text in assembly.messages]
     stable = sum(1 for piece in assembly.stable if piece.text)
     if stable:
@@ -77,5 +77,5 @@ def build_anthropic(assembly: Assembly) -> AnthropicPrompt:
 
 
 def build_hook(assembly: Assembly) -> HookDocument:
-    """Give the document that Claude Code and Codex read from the hook that starts a session."""
+    """Return the document that Claude Code and Codex read from the hook that starts a session."""
     return build_hook_document(assembly.text, incomplete=concerns_person(assembly))

@@ -42,7 +42,7 @@ INCOMPLETE = "looseleaf: a part of the memory is missing here. See: looseleaf pr
 
 
 def build_hook_document(text: str, *, incomplete: bool) -> HookDocument:
-    """Give the document that Claude Code and Codex read from the hook that starts a session."""
+    """Return the document that Claude Code and Codex read from the hook that starts a session."""
     output = HookOutput(hookEventName="SessionStart", additionalContext=text)
     document = HookDocument(hookSpecificOutput=output)
     if incomplete:
@@ -99,7 +99,7 @@ HOST_LIMIT = Directive(
 
 
 def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
-    """Give a prompt that the host takes whole; pages stay in their order."""
+    """Return a prompt that the host takes whole; pages stay in their order."""
     if limit.output_size(assembly) <= limit.characters:
         return assembly
     careful = _Fitting(assembly, limit).fit()
@@ -161,7 +161,7 @@ class _Fitting:
         )
 
     def _is_words(self, place: int) -> bool:
-        """Say whether a piece is a directive's own words, or a notice that a page is missing."""
+        """Return whether a piece is a directive's own words, or a notice that a page is missing."""
         piece = self.pieces[place]
         return bool(piece.text) and (not piece.injected or rank_of(piece) == 0)
 
@@ -183,7 +183,7 @@ class _Fitting:
                 self._leave_out(place, size)
 
     def _share(self, places: list[int]) -> None:
-        """Give the pages that matter most their room: short ones whole, of long ones a part."""
+        """Fit the pages that matter most: short ones whole, of long ones a part."""
         by_size = sorted(places, key=self._size_of)
         for number, place in enumerate(by_size):
             share = self.room // (len(by_size) - number)
@@ -229,14 +229,14 @@ class _Fitting:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Name the first pages of a list, and say how many more there are."""
+    """Name the first pages of a list, and return how many more there are."""
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
 
 
 def concerns_person(assembly: Assembly) -> bool:
-    """Say whether a person should know: a page that someone wrote is missing or cut."""
+    """Return whether a person should know: a page that someone wrote is missing or cut."""
     if assembly.truncated:
         return True
     missing = [piece.item for piece in assembly.pieces if piece.name in assembly.omitted]

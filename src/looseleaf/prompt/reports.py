@@ -89,7 +89,7 @@ class CandidateDifference:
 class PromptComparison:
     """Two prompts: their common beginning, and where they differ.
 
-    `first` is the offset of the first byte that differs, None where none does; `message` and `name`
+    `first` is the offset of the first byte that differs, None if none does; `message` and `name`
     say where that is, `line` and `column` count from 1 within that message, and `before` and
     `after` show the text there.
     """

@@ -45,7 +45,7 @@ class Tool:
 
 @value
 class ContextFile:
-    """Reference material of a pipeline: its text, or None where it is no text."""
+    """Reference material of a pipeline: its text, or None if it is no text."""
 
     name: str
     path: str

@@ -38,7 +38,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def resolve_tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
-    """Give the tokenizer of a name; `folder` is where tiktoken keeps its vocabularies."""
+    """Return the tokenizer of a name; `folder` is where tiktoken keeps its vocabularies."""
     if name == ESTIMATE:
         return Tokenizer(ESTIMATE, estimate_tokens)
     vocabulary = VOCABULARIES.get(name)

@@ -52,7 +52,7 @@ def parse_address(text: str, *, insecure: bool = False) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine."""
+    """Return whether a host is this machine."""
     if host == "localhost":
         return True
     try:

@@ -48,7 +48,7 @@ class ServerConnection:
     def run(
         self, name: str, json_arguments: Mapping[str, object], *, reason: str = "", origin: str = ""
     ) -> Any:  # noqa: ANN401
-        """Run an operation on the server with JSON arguments; give its result as JSON data."""
+        """Run an operation on the server with JSON arguments; return its result as JSON data."""
         headers = {"accept": JSON, "content-type": JSON}
         if reason:
             headers["x-looseleaf-reason"] = quote(reason, errors="replace")

@@ -38,7 +38,7 @@ class Remote:
         positional: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:  # noqa: ANN401 - the result of any operation
-        """Run an operation on the server; give its result, or raise its error."""
+        """Run an operation on the server; return its result, or raise its error."""
         json_arguments = encode_arguments(run, positional, options)
         try:
             document = self.run(name, json_arguments)
@@ -74,7 +74,7 @@ class Remote:
 def encode_arguments(
     run: Callable[..., Any], positional: tuple[Any, ...], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give the arguments of a call as JSON data, without arguments that have their default."""
+    """Return the arguments of a call as JSON data, without arguments that have their default."""
     signature = inspect.signature(run)
     call_arguments = signature.bind(None, *positional, **options).arguments
     json_arguments: dict[str, Any] = {}

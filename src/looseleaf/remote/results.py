@@ -63,7 +63,7 @@ def build_value(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
 
 
 def gives_page(run: Callable[..., Any]) -> bool:
-    """Say whether an operation returns a page, whose bytes JSON may not be able to hold."""
+    """Return whether an operation returns a page, whose bytes JSON may not be able to hold."""
     declared_type = read_result_type(run)
     return isinstance(declared_type, Record) and declared_type.kind is PageText
 

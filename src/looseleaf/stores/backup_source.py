@@ -36,7 +36,7 @@ HOME = ".looseleaf"
 SETTINGS = "looseleaf.toml"
 _DATABASE = "looseleaf.db"
 _SQLITE_ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal")
-# Built again where they are missing, or needed only by processes that run now.
+# Built again if they are missing, or needed only by processes that run now.
 _NOT_COPIED = ("agents", "index", "staging", "workers")
 _COPIED_BEFORE = (AUDIT_END, "deleted", "history")
 _TRIAL = "doctor-"  # folders of tests of the doctor
@@ -100,7 +100,7 @@ class WorkspaceFiles:
             os.close(folder)
 
     def _dump_tables(self, scratch: str) -> Iterator[FileGroup]:
-        """Give the tables of a PostgreSQL database, all as of one moment."""
+        """Yield the tables of a PostgreSQL database, all as of one moment."""
         from looseleaf.stores.database.copies.database_dump import dump_database
 
         folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -171,7 +171,7 @@ class WorkspaceFiles:
     def _group_shelf(
         self, folder: int, path: str, history: int, shelf_name: str
     ) -> Iterator[FileGroup]:
-        """Give the groups of a shelf, and close its folder."""
+        """Yield the groups of a shelf, and close its folder."""
         self._steps_done += 1
         own_history = -1
         try:
@@ -197,7 +197,7 @@ class WorkspaceFiles:
         return [(f"users/{name}", f"user-{name}") for name in names]
 
     def _group_loose_files(self) -> Iterator[FileGroup]:
-        """Give the files that people put beside the folders of agents and users."""
+        """Yield the files that people put beside the folders of agents and users."""
         for parent in ("agents", "users"):
             folder = self._open(parent)
             if folder < 0:
@@ -239,7 +239,7 @@ class WorkspaceFiles:
 
 
 def _open_below(folder: int, path: str) -> int:
-    """Open a folder below another; -1 where there is none."""
+    """Open a folder below another, or -1 if there is none."""
     try:
         return open_folder(folder, path.split("/"))
     except FileNotFoundError:

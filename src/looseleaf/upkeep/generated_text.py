@@ -45,7 +45,7 @@ class TextSources:
 def find_page_agent(
     file: RegisteredFile, find: Callable[[], AgentRecord], *, is_named: bool = False
 ) -> AgentRecord | None:
-    """Find the agent that a generated page is about; None for a page about the whole workspace."""
+    """Find the agent that a generated page is about, or None if it is about the workspace."""
     try:
         return find()
     except (AgentAmbiguous, AgentMissing):
@@ -55,14 +55,14 @@ def find_page_agent(
 
 
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
-    """Generate the text of a page as it should be now; "" where every section is empty."""
+    """Generate the text of a page as it should be now, or "" if every section is empty."""
     settings = sources.settings
     folder = project_folder_of(settings, file) if file.convention_path else settings.root
     return sources.sections().generate(file.filename, build_context(sources, agent, folder))
 
 
 def project_folder_of(settings: Settings, file: RegisteredFile) -> str:
-    """Give the folder that the paths on a generated page start from."""
+    """Return the folder that the paths on a generated page start from."""
     folder = settings.project_folder if file.convention_path else "."
     return os.path.realpath(os.path.join(settings.root, folder))
 

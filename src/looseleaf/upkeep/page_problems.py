@@ -92,7 +92,7 @@ def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[PagePr
 
 
 def _walk_folders(pages: MemoryPages, shelf: Shelf) -> Iterator[tuple[str, list[str]]]:
-    """Walk the folder of a shelf, where it lies on this disk."""
+    """Walk the folder of a shelf, if it lies on this disk."""
     store = pages.store_for(shelf)
     if not has_paths(store):
         return

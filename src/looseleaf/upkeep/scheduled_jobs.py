@@ -94,7 +94,7 @@ def _describe_task(schedule: TaskSchedule, settings: Settings) -> ScheduleEntry:
 
 
 def _describe_flow(flow: Flow, zone: str) -> ScheduleEntry | None:
-    """Describe the schedule of a flow; None where the schedule is invalid."""
+    """Describe the schedule of a flow, or None if the schedule is invalid."""
     schedule = flow.schedule
     try:
         timing = read_timing(schedule.interval, cron=schedule.cron, at=schedule.at)

@@ -24,8 +24,8 @@ class TaskSchedule:
         when: A key of an interval such as daily, a duration such as 6h, or a cron expression.
         params: The parameters of the task, or the arguments of the operation.
         per_agent: Whether a run is started for every active agent.
-        enabled: Whether it runs where no setting decides.
-        setting: The setting that switches it on; "" where none does.
+        enabled: Whether it runs if no setting decides.
+        setting: The setting that switches it on, or "" if none does.
         zone: The time zone of a cron expression; "" for that of the site.
         label: The name for people.
         owner: The plugin that registered it.
@@ -78,7 +78,7 @@ class TaskSchedules(NamedRegistry):
         return schedule
 
     def all(self) -> tuple[TaskSchedule, ...]:
-        """Give every schedule, by name."""
+        """Return every schedule, by name."""
         return tuple(self._entries[name] for name in sorted(self._entries))
 
 

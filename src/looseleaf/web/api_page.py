@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 async def show_api(request: Request) -> Response:
-    """Give the page that lists every route; it reads /openapi.json."""
+    """Return the page that lists every route; it reads /openapi.json."""
     return site_of(request).bare_page(request, "api.html", {"title": "API"})
 
 
 async def show_openapi(request: Request) -> Response:
-    """Give the OpenAPI document."""
+    """Return the OpenAPI document."""
     state = request.app.state
     if not hasattr(state, "openapi"):
         context = authenticator_of(request).workspace.context

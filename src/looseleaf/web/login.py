@@ -53,7 +53,7 @@ async def redirect_to_admin(_request: Request) -> Response:
 
 
 async def show_login(request: Request) -> Response:
-    """Give the sign-in page; browsers never send the part of a link after #, so no log has it."""
+    """Return the sign-in page; browsers never send the part of a link after #, so no log has it."""
     return _build_login_page(request, request.query_params.get("next", ""))
 
 

@@ -74,7 +74,7 @@ class Metrics:
 
 
 async def show_metrics(request: Request) -> Response:
-    """Return the figures to principals that may read the logs."""
+    """Return the figures, if the principal may read the logs."""
     authenticator = authenticator_of(request)
     authorize(authenticator.principal(request), "audit")
     metrics: Metrics = request.app.state.metrics

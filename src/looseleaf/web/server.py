@@ -106,7 +106,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 def is_new(context: Context) -> bool:
-    """Say whether no credential exists yet, so that the first start must print a login link."""
+    """Return whether no credential exists yet, so that the first start must print a login link."""
     accounts = context.parts.accounts()
     kinds = (TOKEN, APPLICATION, SESSION)
     return not (

@@ -25,7 +25,7 @@ def enable() -> None:
 
 
 def is_enabled() -> bool:
-    """Say whether lines are written."""
+    """Return whether lines are written."""
     return LOGGER.isEnabledFor(logging.INFO)
 
 

@@ -35,7 +35,7 @@ MOST_TITLE = 200
 
 
 def check_pipeline(pipeline: Pipeline, registry: FileRegistry, types: StepTypes) -> Pipeline:
-    """Give a pipeline back, its memory files each once, or raise `InvalidWorkflow`."""
+    """Return a pipeline, its memory files each once, or raise `InvalidWorkflow`."""
     _check_titles(PIPELINE, pipeline.name, pipeline.slug)
     _check_length(PIPELINE, "system_prompt", pipeline.system_prompt)
     parse_tool_policy(pipeline.tool_policy or None)
@@ -46,7 +46,7 @@ def check_pipeline(pipeline: Pipeline, registry: FileRegistry, types: StepTypes)
 
 
 def check_flow(flow: Flow, pipeline: Pipeline, registry: FileRegistry, types: StepTypes) -> Flow:
-    """Give a flow back, its memory files each once, or raise `InvalidWorkflow`."""
+    """Return a flow, its memory files each once, or raise `InvalidWorkflow`."""
     _check_titles(FLOW, flow.name, flow.slug)
     if flow.queue_mode not in QUEUE_MODES:
         modes = ", ".join(QUEUE_MODES)
@@ -67,7 +67,7 @@ def check_flow(flow: Flow, pipeline: Pipeline, registry: FileRegistry, types: St
 
 
 def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) -> tuple[str, ...]:
-    """Give the names of pages back, each once; a core file is refused, however it is spelled."""
+    """Return the names of pages, each once; a core file is refused, however it is spelled."""
     files: dict[str, str] = {}
     for name in names:
         registered_file = registry.get(check_filename(name))
@@ -81,12 +81,12 @@ def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) 
 
 
 def is_core(file: RegisteredFile) -> bool:
-    """Say whether a file is given by the registry already, so that no pipeline may select it."""
+    """Return whether a file is given by the registry already, so that no pipeline may select it."""
     return file.protected or file.composable or file.is_injected_in(PIPELINE_MODE)
 
 
 def check_steps(steps: tuple[Step, ...], types: StepTypes) -> None:
-    """Raise where steps have the same id, unknown types or settings, or do not fit together."""
+    """Raise if steps have the same id, unknown types or settings, or do not fit together."""
     if len(steps) > MOST_STEPS:
         raise InvalidWorkflow(PIPELINE, f"it has more than {MOST_STEPS} steps")
     ids = [step.id for step in steps]
@@ -105,14 +105,14 @@ def check_steps(steps: tuple[Step, ...], types: StepTypes) -> None:
 
 
 def is_step_id(text: str) -> bool:
-    """Say whether a text can be the id of a step, which is used in addresses and file names."""
+    """Return whether a text can be the id of a step, which is used in addresses and file names."""
     letters = text.replace("-", "").replace("_", "")
     is_plain = letters.isascii() and letters.isalnum() and letters.lower() == letters
     return is_plain and len(text) <= 64 and text[0].isalnum()
 
 
 def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[Step, ...]:
-    """Give an id to every step that has none: its type, with a number where that is taken.
+    """Return an id to every step that has none: its type, with a number if that is taken.
 
     An id of the steps that are replaced is not given to another step, so that the settings of
     flows never change their meaning.
@@ -130,7 +130,7 @@ def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[
 
 
 def _check_step_settings(flow: Flow, pipeline: Pipeline, types: StepTypes) -> None:
-    """Raise where a flow has settings for a missing step, or settings that are invalid."""
+    """Raise if a flow has settings for a missing step, or settings that are invalid."""
     for step_id, settings in flow.step_settings.items():
         step = pipeline.step(step_id)
         if step is None:

@@ -37,7 +37,7 @@ class Pipelines(Protocol):
         """
 
     def change(self, pipeline_id: int, edit: Callable[[Pipeline], Pipeline]) -> Pipeline | None:
-        """Edit a pipeline exclusively; None where there is none.
+        """Edit a pipeline exclusively, or None if there is none.
 
         Settings of flows for steps that the pipeline no longer has are removed.
         """
@@ -70,13 +70,13 @@ class Flows(Protocol):
         """
 
     def change(self, flow_id: int, edit: Callable[[Flow], Flow]) -> Flow | None:
-        """Edit a flow exclusively; None where there is none."""
+        """Edit a flow exclusively, or None if there is none."""
 
     def delete(self, flow_id: int, check: Callable[[Flow], None]) -> bool:
-        """Delete a flow and say whether there was one; `check` may refuse before."""
+        """Delete a flow and return whether there was one; `check` may refuse before."""
 
     def take_prompt(self, flow_id: int, key: str) -> str | None:
-        """Take the next prompt of the queue by its mode; None where there is none.
+        """Take the next prompt of the queue by its mode, or None if there is none.
 
         The same key (of a job and its step) gets the same prompt again, so that a step that is
         repeated after a crash does not take a second prompt.

@@ -59,7 +59,7 @@ def edit_once(
 
     A step that changes the same page several times names each part, such as the number of the
     packet. Two processes that run the same step at once change the page once. A missing page
-    counts as empty. `replacement` is the new text of a section, where `edit` replaces one.
+    counts as empty. `replacement` is the new text of a section, if `edit` replaces one.
     """
     key = f"{run.effect_key}/{part}" if part else run.effect_key
     keyed_change = replace(
@@ -86,7 +86,7 @@ def edit_once(
 
 
 def find_effect(parts: StepServices, scope: Scope, key: str, change: Change) -> int | None:
-    """Return the revision that an effect made on a page; None where it is still to be done."""
+    """Return the revision that an effect made on a page, or None if it is still to be done."""
     intent = parts.intents.find(key, scope.key)
     if intent is not None:
         _wait_for_writers(parts, scope, change)
@@ -112,7 +112,7 @@ def _try_edit(
     *,
     replacement: str | None,
 ) -> int | None:
-    """Edit the page and return its revision; None where another process noted an intent since."""
+    """Edit the page and return its revision, or None if another process noted an intent since."""
     key = change.provenance.activity.id
 
     def edit_unless_overtaken(text: str) -> str:
@@ -121,7 +121,7 @@ def _try_edit(
             raise _NotEdited
         new_text = edit(text)
         parts.intents.note(key, scope.key, hash_content(new_text.encode()))
-        # The store calls again where the page was edited outside in the meantime.
+        # The store calls again if the page was edited outside in the meantime.
         intent = parts.intents.find(key, scope.key)
         return new_text
 
@@ -134,7 +134,7 @@ def _try_edit(
 
 
 def _find_effect(parts: StepServices, scope: Scope, key: str, intent: Intent | None) -> int | None:
-    """Return the revision that an effect made; None where the effect is still to be done."""
+    """Return the revision that an effect made, or None if the effect is still to be done."""
     revisions = _list_revisions(parts, scope)
     for revision in reversed(revisions):
         if revision.activity == JOB and revision.activity_id == key:
@@ -176,7 +176,7 @@ class NotingStore:
         return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
-        """Give the path of the file that a page is."""
+        """Return the path of the file that a page is."""
         if not has_paths(self._store):
             raise Unavailable(scope.filename, "its store has no files")
         return self._store.path(scope)
@@ -186,7 +186,7 @@ class NotingStore:
         return self._store.read(scope)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there is such a page."""
+        """Return whether there is such a page."""
         return self._store.exists(scope)
 
     def list_layer(self, shelf: Shelf) -> list[PageEntry]:

@@ -66,7 +66,7 @@ class Flow:
         return as_dict(self) | {"prompt_queue": queue, "schedule": as_dict(self.schedule)}
 
     def settings_of(self, step: Step) -> dict[str, Any]:
-        """Give the settings that a step runs with in this flow."""
+        """Return the settings that a step runs with in this flow."""
         return {**step.settings, **self.step_settings.get(step.id, {})}
 
 
@@ -91,7 +91,7 @@ def format_flow_step(step_id: str, flow_id: int) -> str:
 
 
 def parse_flow_step(name: str) -> tuple[str, int] | None:
-    """Parse the name of a step of a flow; None where the text is no such name."""
+    """Parse the name of a step of a flow, or None if the text is no such name."""
     step_id, _, flow_id = name.rpartition("_")
     is_number = flow_id.isascii() and flow_id.isdigit() and len(flow_id) < 10
     return (step_id, int(flow_id)) if step_id and is_number else None

@@ -106,10 +106,10 @@ class Job:
         source: The kind of start: pipeline, system, direct or chat.
         pipeline_id: The pipeline; 0 for a direct job.
         flow_id: The flow; 0 for a direct job.
-        agent_id: The agent the job acts as; 0 for none.
-        user_id: The user the job acts for; 0 for none.
+        agent_id: The agent the job acts as, or 0 if none.
+        user_id: The user the job acts for, or 0 if none.
         task_type: The system task of a direct job.
-        parent_id: The job that started this one; 0 for none.
+        parent_id: The job that started this one, or 0 if none.
         status: How far the job is.
         reason: Why it failed, waits, was skipped or cancelled.
         created_at: The time of the request.
@@ -117,8 +117,8 @@ class Job:
         completed_at: The time of the end; 0 before.
         not_before: The time before which no worker takes the job; 0 for now.
         attempts: How often a worker took the job after a failure that passes by itself.
-        model: The model that counts for the limit of jobs per model; "" for none.
-        idempotency_key: A key that only one job can have; "" for none.
+        model: The model that counts for the limit of jobs per model, or "" if none.
+        idempotency_key: A key that only one job can have, or "" if none.
         usage: The tokens of all steps.
         steps: The steps in their order; empty in a list of jobs.
         writes: The pages that the steps changed, in their order.

@@ -102,7 +102,7 @@ class PacketTypes(NamedRegistry):
         return tuple(self._entries[name] for name in sorted(self._entries))
 
     def check(self, packet: Packet) -> None:
-        """Raise `InvalidPacket` where a packet does not fit the schema of its type."""
+        """Raise `InvalidPacket` if a packet does not fit the schema of its type."""
         kind = self._entries.get(packet.type)
         if kind is None:
             names = ", ".join(sorted(self._entries))

@@ -66,7 +66,7 @@ class Pipeline:
         return next((step for step in self.steps if step.id == step_id), None)
 
     def position(self, step_id: str) -> int | None:
-        """Give the position of a step among the steps, from 0."""
+        """Return the position of a step among the steps, from 0."""
         return next((n for n, step in enumerate(self.steps) if step.id == step_id), None)
 
 
@@ -78,7 +78,7 @@ def restore_pipeline(fields: Mapping[str, Any]) -> Pipeline:
 
 
 def hash_definition(fields: Mapping[str, Any]) -> str:
-    """Give the hash of a definition, without the times at which it was saved."""
+    """Return the hash of a definition, without the times at which it was saved."""
     hashed_fields = {
         name: field for name, field in fields.items() if name not in ("created", "updated")
     }

@@ -65,7 +65,7 @@ def build_flow_part(flow: Flow) -> request.FlowPart:
 
 
 def find_position(pipeline: Pipeline, step_id: str) -> int | None:
-    """Find the position of the step that the prompt is for; None where there is no AI step."""
+    """Find the position of the step that the prompt is for, or None if there is no AI step."""
     if step_id:
         position = pipeline.position(step_id)
         if position is None:

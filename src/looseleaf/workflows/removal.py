@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def delete_jobs(parts: WorkspaceServices, jobs: Iterable[Job]) -> int:
     """Delete jobs that have ended, each with its folder and artifacts; return how many.
 
-    The folders are removed first: where that fails, the row of the job stays for the next attempt.
+    The folders are removed first: if that fails, the row of the job stays for the next attempt.
     """
     jobs = [job for job in jobs if job.is_final]
     files = resources_of(parts).files

@@ -20,7 +20,7 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def make_slug(name: str, *, fallback: str, used_slugs: Collection[str] = ()) -> str:
-    """Make a slug from a name, with -2, -3 and so on where a sibling has it already."""
+    """Make a slug from a name, with -2, -3 and so on if a sibling has it already."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _RUN.sub("-", plain).strip("-")[:MAX_SLUG].strip("-") or fallback
     if slug.isdigit():
@@ -34,7 +34,7 @@ def make_slug(name: str, *, fallback: str, used_slugs: Collection[str] = ()) -> 
 
 
 def check_slug(slug: str, *, noun: str) -> str:
-    """Give a slug back, or raise `InvalidWorkflow` where no pipeline or flow can have it."""
+    """Return a slug, or raise `InvalidWorkflow` if no pipeline or flow can have it."""
     if len(slug) > MAX_SLUG or not _SLUG.fullmatch(slug):
         reason = (
             f"a slug has lower-case letters, digits and single -, at most {MAX_SLUG} characters"

@@ -60,7 +60,7 @@ class StepType:
         label: The name for people.
         description: What the step does, in one sentence.
         run: The function that runs it.
-        takes: Types of packets that it can use; () where it needs none, `*` for all.
+        takes: Types of packets that it can use, or () if it needs none, `*` for all.
         gives: Types of packets that it gives.
         settings: The JSON schema of its settings.
         has_effect: Whether it changes something outside the job. It then keys the change by
@@ -79,7 +79,7 @@ class StepType:
     owner: str = ""
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
-        """Raise `InvalidStep` where settings do not fit the schema."""
+        """Raise `InvalidStep` if settings do not fit the schema."""
         problem = find_problem(self.settings, settings)
         if problem is not None:
             raise InvalidStep(self.name, problem)
@@ -135,7 +135,7 @@ class StepTypes(NamedRegistry):
         return tuple(self._entries[name] for name in sorted(self._entries))
 
     def find_misfit(self, names: tuple[str, ...]) -> str | None:
-        """Return why steps of these types cannot follow one another; None where they can."""
+        """Return why steps of these types cannot follow one another, or None if they can."""
         available: set[str] = set()
         for position, name in enumerate(names, 1):
             step_type = self.get(name)

@@ -39,7 +39,7 @@ class TurnResult:
         usage: The tokens of all questions of the turn.
         tools: The tools it called, in their order.
         transcript: All messages of the turn.
-        is_complete: False where the limit of questions ended the turn.
+        is_complete: False if the limit of questions ended the turn.
         session_id: The conversation that the turn was saved in while it ran.
     """
 
@@ -72,7 +72,7 @@ class ProcessedItems(Protocol):
         """
 
     def release(self, job_id: int) -> int:
-        """Give back the items of a failed job, for the next job; return how many."""
+        """Release the items of a failed job, for the next job; return how many."""
 
     def prune(self, *, before: float, dry_run: bool = False) -> int:
         """Forget items that no source has offered since a time; return how many."""
@@ -119,7 +119,7 @@ class EffectIntents(Protocol):
     """The intents of effects on pages, noted before the pages change."""
 
     def find(self, key: str, page: str) -> Intent | None:
-        """Return the newest intent; None where none was noted."""
+        """Return the newest intent, or None if none was noted."""
 
     def note(self, key: str, page: str, content_hash: str) -> None:
         """Note an intent durably, under the next number; it replaces an earlier one."""

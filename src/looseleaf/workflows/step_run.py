@@ -74,13 +74,13 @@ class StepServices(Protocol):
         """Return a site of the settings, or raise `InvalidStep`."""
 
     def page_scope(self, run: StepRun, file: str, permission: str) -> Scope:
-        """Return the page of a name, or raise `Forbidden` where the agent may not change it."""
+        """Return the page of a name, or raise `Forbidden` if the agent may not change it."""
 
     def change(self, run: StepRun, operation: str, *, origin: Origin) -> Change:
         """Return a change by the agent, made in this job."""
 
     def take_prompt(self, run: StepRun) -> str | None:
-        """Take the next prompt of the flow's queue, once for the job and step; None for none."""
+        """Take the next prompt of the flow's queue, once for the job and step, or None for none."""
 
     def keep_transcript(self, run: StepRun, result: TurnResult) -> tuple[ArtifactFile, ...]:
         """Keep the tool trace, and the transcript if the settings ask for it."""

@@ -125,7 +125,7 @@ class ArchiveWriter:
             self.content_bytes += copy.size
 
     def _add_chunks(self, header: Header, chunks: Iterable[bytes]) -> str:
-        """Write a large file piece by piece; give its hash."""
+        """Write a large file piece by piece; return its hash."""
         archive, digest = self._archive, sha256()
         archive.write(encode_header(header))
         for chunk in chunks:

@@ -211,7 +211,7 @@ class ArchiveReader:
 
 
 def open_archive(path: str) -> ArchiveReader:
-    """Open an archive; `BackupMissing` where there is no such file."""
+    """Open an archive; raise `BackupMissing` if there is no such file."""
     if not os.path.lexists(path):
         folder, name = os.path.split(os.path.abspath(path))
         raise BackupMissing(name, folder)

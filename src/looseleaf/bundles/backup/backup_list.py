@@ -30,7 +30,7 @@ class ListedBackup:
         path: The path of the file.
         size: The size of the file, in bytes.
         description: What the archive says about itself.
-        is_whole: True where the end is there; only verifying compares every byte.
+        is_whole: True if the end is there; only verifying compares every byte.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _read_backup(folder: str, name: str) -> ListedBackup | None:
 
 
 def _has_end(path: str, size: int) -> bool:
-    """Say whether the last member is there, at the position that its text names."""
+    """Return whether the last member is there, at the position that its text names."""
     start = size - len(tar_format.END) - 2 * tar_format.BLOCK
     if start < 0:
         return False

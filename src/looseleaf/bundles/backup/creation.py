@@ -102,7 +102,7 @@ def _open_scratch_folder(parent: int, name: str) -> Iterator[int]:
 
 
 def _copy_group(writer: ArchiveWriter, group: FileGroup) -> None:
-    """Add a group; where a file changes on the way, take back what was added and begin again."""
+    """Add a group; if a file changes on the way, take back what was added and begin again."""
     mark = writer.mark()
     for attempt in range(1, _ATTEMPTS + 1):
         try:

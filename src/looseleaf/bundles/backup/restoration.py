@@ -100,7 +100,7 @@ def restore_backup(
 
 
 def _publish(folder: int, staged_name: str, name: str) -> None:
-    """Give a restored folder its name, in place of an empty one; on failure, take this back."""
+    """Rename a restored folder over the empty one of that name; undo this on failure."""
     try:
         os.stat(name, dir_fd=folder)
         was_there = True

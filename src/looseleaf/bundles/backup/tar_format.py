@@ -44,7 +44,7 @@ def build_padding(size: int) -> bytes:
 
 
 def encode_header(header: Header) -> bytes:
-    """Write a header: one block, or three where a name is long or a file has 8 GiB or more."""
+    """Write a header: one block, or three if a name is long or a file has 8 GiB or more."""
     path = header.path + b"/" if header.kind == FOLDER else header.path
     names = _split_path(path)
     if names is not None and header.size < _LARGEST:
@@ -84,7 +84,7 @@ def parse_header(block: bytes) -> Header:
 
 
 def apply_extension(header: Header, content: bytes) -> Header:
-    """Give a header the path and the size of the extended header before it."""
+    """Return a header the path and the size of the extended header before it."""
     rest = content
     while rest:
         length, blank, _ = rest.partition(b" ")
@@ -152,7 +152,7 @@ def _encode_record(key: bytes, text: bytes) -> bytes:
 
 
 def _split_path(path: bytes) -> tuple[bytes, bytes] | None:
-    """Divide a path into a name and a prefix that fit; None where it does not fit."""
+    """Divide a path into a name and a prefix that fit, or None if it does not fit."""
     if len(path) <= _NAME_BYTES:
         return path, b""
     start = len(path) - _NAME_BYTES - 1

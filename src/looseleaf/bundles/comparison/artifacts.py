@@ -59,7 +59,7 @@ class Artifact:
 
 
 def list_artifacts(bundle: Bundle) -> dict[str, Artifact]:
-    """Give the artifacts of a bundle by key, in the order in which they are applied."""
+    """Return the artifacts of a bundle by key, in the order in which they are applied."""
     artifacts = sorted(
         _build_artifacts(bundle), key=lambda part: (ORDER.index(part.kind), part.key)
     )
@@ -67,7 +67,7 @@ def list_artifacts(bundle: Bundle) -> dict[str, Artifact]:
 
 
 def pause_schedule(artifact: Artifact) -> Artifact:
-    """Give a schedule that starts nothing before a person has approved it."""
+    """Return a schedule that starts nothing before a person has approved it."""
     return replace(artifact, payload={**artifact.payload, "enabled": False})
 
 

@@ -25,7 +25,7 @@ _PUBLISH, _SITE = "publish", "site"
 def find_unresolved(
     artifacts: Mapping[str, Artifact], sites: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Give the references that this workspace lacks, by the slug of each flow that has any."""
+    """Return the references that this workspace lacks, by the slug of each flow that has any."""
     resolved_names = {f"{_SITE}/{name}" for name in sites}
     flows = {}
     for artifact in artifacts.values():
@@ -38,7 +38,7 @@ def find_unresolved(
 
 
 def _find_references(pipeline: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
-    """Give the references of a flow, each step with the settings that it would run with."""
+    """Yield the references of a flow, each step with the settings that it would run with."""
     own_settings = {
         step.get("step_id"): step.get("handler_configs", {}) for step in flow.get("steps", ())
     }
@@ -51,7 +51,7 @@ def _find_references(pipeline: Mapping[str, Any], flow: Mapping[str, Any]) -> It
 
 
 def _find_texts(settings: object) -> Iterator[str]:
-    """Give every text in settings; a bundle's JSON is never deep."""
+    """Yield every text in settings; a bundle's JSON is never deep."""
     if isinstance(settings, str):
         yield settings
     elif isinstance(settings, dict):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_needed_key(artifact: Artifact) -> str:
-    """Find the key of the part that must be stored before an artifact; "" where it needs none."""
+    """Find the key of the part that must be stored before an artifact, or "" if it needs none."""
     if artifact.kind == FLOW:
         return f"{PIPELINE}:{artifact.payload['pipeline_slug']}"
     if artifact.kind in (SCHEDULE, QUEUE):
@@ -25,7 +25,7 @@ def find_needed_key(artifact: Artifact) -> str:
 def has_other_steps(
     key: str, target: Mapping[str, Artifact], current: Mapping[str, Artifact]
 ) -> bool:
-    """Say whether a pipeline would get other steps, which the settings of its flows depend on."""
+    """Return whether a pipeline would get other steps, on which settings of its flows depend."""
     if key not in target or key not in current or not key.startswith(f"{PIPELINE}:"):
         return False
     new_steps: object = target[key].payload.get("steps")
@@ -47,7 +47,7 @@ def add_dependents(
 def require_pipelines(
     keys: Collection[str], target: Mapping[str, Artifact], current: Mapping[str, Artifact]
 ) -> None:
-    """Raise `InvalidArgument` where a flow is approved without the new steps of its pipeline."""
+    """Raise `InvalidArgument` if a flow is approved without the new steps of its pipeline."""
     for key in sorted(keys):
         pipeline = find_needed_key(target[key]) if key.startswith(f"{FLOW}:") else ""
         if pipeline and pipeline not in keys and has_other_steps(pipeline, target, current):

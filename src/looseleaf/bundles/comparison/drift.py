@@ -20,7 +20,7 @@ VERSION_DRIFT, SOURCE_DRIFT = "version_drift", "source_drift"
 def find_drift(
     manifest: Manifest, ledger: BundleLedger | None, changed_keys: Collection[str]
 ) -> str:
-    """Say how the installed bundle differs from another: by name, version, source or content."""
+    """Return how the installed bundle differs from another: by name, version, source or content."""
     if ledger is None:
         return NOT_INSTALLED
     if ledger.bundle_slug != manifest.bundle_slug:

@@ -27,7 +27,7 @@ class MergedArtifact:
 
 
 def is_mergeable(artifact: Artifact) -> bool:
-    """Say whether an artifact has sections or keys to merge.
+    """Return whether an artifact has sections or keys to merge.
 
     A policy is one rule: a mix of the keys of two policies could allow more than each of them.
     """

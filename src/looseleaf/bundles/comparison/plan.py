@@ -59,10 +59,10 @@ class PlanEntry:
             affects_all_agents (a prompt of a system task), kept_not_used (a file that only other
             programs use), unresolved_auth_ref (a credential that this workspace does not have).
         source_path: The file of the bundle.
-        current_hash: The hash of the artifact here; "" where there is none.
-        target_hash: The hash of the artifact in the bundle; "" where the bundle no longer has it.
-        installed_hash: The hash of the artifact in the last bundle; "" where there was none.
-        diff: The change as lines, with values of secrets masked; "" where nothing would change.
+        current_hash: The hash of the artifact here, or "" if there is none.
+        target_hash: The hash of the artifact in the bundle, or "" if the bundle no longer has it.
+        installed_hash: The hash of the artifact in the last bundle, or "" if there was none.
+        diff: The change as lines, with values of secrets masked, or "" if nothing would change.
     """
 
     key: str
@@ -82,11 +82,11 @@ class BundleComparison:
     Fields:
         target: The artifacts of the bundle.
         current: The artifacts as they are here.
-        ledger: The ledger of the last bundle; None where there was none.
+        ledger: The ledger of the last bundle, or None if there was none.
         reconcile_runtime: Whether schedules and queues follow the bundle, too.
         missing_refs: The references to credentials that are not here, by slug of the flow.
         is_new_agent: Whether the bundle creates the agent.
-        builtins: Texts that are in force here where nobody replaced them, for the diff.
+        builtins: Texts that are in force here if nobody replaced them, for the diff.
     """
 
     target: Mapping[str, Artifact]
@@ -98,7 +98,7 @@ class BundleComparison:
     builtins: Mapping[str, Artifact] = FrozenDict()
 
     def is_waiting(self, key: str) -> bool:
-        """Say whether the last bundle brought an artifact that is not approved yet."""
+        """Return whether the last bundle brought an artifact that is not approved yet."""
         return self.ledger is not None and key in self.ledger.pending
 
 
@@ -113,7 +113,7 @@ def count_buckets(entries: Collection[PlanEntry]) -> dict[str, int]:
 
 
 def choose_approved(entries: Collection[PlanEntry], approve: Collection[str]) -> frozenset[str]:
-    """Give the keys that need approval and have it: each by its name, or all by `all`.
+    """Return the keys that need approval and have it: each by its name, or all by `all`.
 
     A key that the plan does not have is refused, so that a mistyped approval is noticed.
     """
@@ -213,7 +213,7 @@ def _follow_needed(
     decision: tuple[str, str],
     decisions: Mapping[str, tuple[str, str]],
 ) -> tuple[str, str]:
-    """Change a decision where the part that an artifact needs is not here, or must wait.
+    """Change a decision if the part that an artifact needs is not here, or must wait.
 
     Artifacts come in the order in which they are applied, so that `decisions` has that part.
     """
@@ -298,7 +298,7 @@ def _format_lines(artifact: Artifact | None) -> list[str]:
 
 
 def _is_text(payload: str) -> bool:
-    """Say whether a payload was UTF-8 text; other bytes were decoded as surrogates."""
+    """Return whether a payload was UTF-8 text; other bytes were decoded as surrogates."""
     try:
         payload.encode()
     except UnicodeEncodeError:

@@ -22,7 +22,7 @@ _TOOL_LISTS = ("enabled_tools", "disabled_tools")
 
 
 def widens_rights(target: Artifact, current: Artifact | None) -> bool:
-    """Say whether an artifact allows more than the present one; in doubt, it does."""
+    """Return whether an artifact allows more than the present one; in doubt, it does."""
     before = None if current is None else current.payload
     try:
         if target.key == TOOLS:
@@ -43,7 +43,7 @@ def widens_rights(target: Artifact, current: Artifact | None) -> bool:
 
 
 def starts_by_itself(target: Artifact) -> bool:
-    """Say whether a schedule would run its flow without anyone asking."""
+    """Return whether a schedule would run its flow without anyone asking."""
     if target.kind != SCHEDULE:
         return False
     schedule: Mapping[str, Any] = target.payload
@@ -70,7 +70,7 @@ def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
 
 
 def _widens_steps(before: Mapping[str, Any], after: Mapping[str, Any], field: str) -> bool:
-    """Say whether a step has more tools, writes elsewhere, or is a new one that reaches outside."""
+    """Return whether a step has more tools, writes elsewhere, or is new and reaches outside."""
     former_steps = {step["step_id"]: step for step in before.get("steps", ())}
     for step in after.get("steps", ()):
         former = former_steps.get(step["step_id"])
@@ -95,7 +95,7 @@ def _widens_tool_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> b
 
 
 def _widens_egress(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
-    """Say whether more artifacts of a run may be sent elsewhere."""
+    """Return whether more artifacts of a run may be sent elsewhere."""
     return any((before or {}).get(source) != entry for source, entry in after.items())
 
 

@@ -28,7 +28,7 @@ class PageChange:
 def select_revisions(
     revisions: Sequence[Revision], committed_bytes: bytes | None
 ) -> tuple[Revision, ...]:
-    """Select the revisions after the committed one; only the newest where that one is unknown."""
+    """Select the revisions after the committed one; only the newest if that one is unknown."""
     if committed_bytes is None:
         return tuple(revisions)
     digest = hash_content(committed_bytes)

@@ -63,21 +63,21 @@ class Repository:
         self.directory, self.prefix = lines.split("\n")[:2]
 
     def unfinished_work(self) -> str:
-        """Name the work that the owner has not finished, such as a merge; "" for none."""
+        """Name the work that the owner has not finished, such as a merge, or "" for none."""
         names = [
             name for name in _UNFINISHED if os.path.lexists(os.path.join(self.directory, name))
         ]
         return names[0].partition("_")[0].partition("-")[0].lower() if names else ""
 
     def head(self) -> str:
-        """Return the commit that is checked out; "" where there is none yet."""
+        """Return the commit that is checked out, or "" if there is none yet."""
         try:
             return self._run("rev-parse", "--quiet", "--verify", "HEAD^{commit}").decode().strip()
         except GitFailed:
             return ""
 
     def branch(self) -> str:
-        """Return the branch that is checked out; "" for none."""
+        """Return the branch that is checked out, or "" for none."""
         try:
             return self._run("symbolic-ref", "--quiet", "--short", "HEAD").decode().strip()
         except GitFailed:
@@ -107,7 +107,7 @@ class Repository:
         return self._run("write-tree").decode().strip()
 
     def has_below(self, commit: str, name: str) -> bool:
-        """Say whether a commit has files in a folder."""
+        """Return whether a commit has files in a folder."""
         arguments = ("ls-tree", "-d", "--name-only", commit, "--", name)
         return bool(commit) and bool(self._run(*arguments).strip())
 
@@ -126,7 +126,7 @@ class Repository:
         return changes
 
     def read_blob(self, blob: str, limit: int) -> bytes | None:
-        """Read the bytes of a file as committed; None where they are more than a limit."""
+        """Read the bytes of a file as committed, or None if they are more than a limit."""
         if int(self._run("cat-file", "-s", blob)) > limit:
             return None
         return self._run("cat-file", "blob", blob)

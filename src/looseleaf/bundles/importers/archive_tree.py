@@ -46,7 +46,7 @@ class ArchiveTree:
             folder[name] = FILE if count == len(segments) - 1 else SUBFOLDER
 
     def enter_single_folder(self) -> bool:
-        """Make the only folder of the archive its top; False where the archive has more."""
+        """Make the only folder of the archive its top; return False if the archive has more."""
         [*entries] = self._folders.get(self._top, {}).items()
         if len(entries) != 1 or entries[0][1] != SUBFOLDER:
             return False
@@ -55,7 +55,7 @@ class ArchiveTree:
         return True
 
     def scan(self, folder: str) -> Iterator[TreeEntry]:
-        """Give the entries of a folder."""
+        """Yield the entries of a folder."""
         for name, kind in self._folders.get(_join(self._top, folder), {}).items():
             yield TreeEntry(name, kind)
 
@@ -80,7 +80,7 @@ class SingleFileTree:
         self.path, self.single, self._content = "upload", name, content
 
     def scan(self, folder: str) -> Iterator[TreeEntry]:
-        """Give the file."""
+        """Yield the file."""
         if not folder:
             yield TreeEntry(self.single, FILE)
 

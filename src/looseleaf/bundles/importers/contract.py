@@ -27,8 +27,8 @@ class SourcePage:
         text: The text of the page.
         sources: The files of the source that the text is from.
         layer: The layer of the page here.
-        agent: The agent of the source that the page belongs to; "" where a source has one agent.
-        user: The user of the source that the page belongs to; 0 where a source has one user.
+        agent: The agent of the source that the page belongs to, or "" if a source has one agent.
+        user: The user of the source that the page belongs to, or 0 if a source has one user.
         note: A remark for the report.
     """
 
@@ -93,7 +93,7 @@ class Importer:
         kind: The short name of the system, as `--from` takes it.
         title: The name of the system for people.
         example: A usual path of its memory.
-        detect: Says by which files a folder is recognized; "" where it is another system's.
+        detect: Says by which files a folder is recognized, or "" if it is another system's.
         read: Reads the pages of a folder.
     """
 

@@ -65,7 +65,7 @@ def decide(
     *,
     is_starter: bool = False,
 ) -> ImportDecision:
-    """Decide what an import does with a page; `current` is None where there is no page.
+    """Decide what an import does with a page; `current` is None if there is no page.
 
     `former` is the last import of the same page from the same source; `is_starter` says that the
     page has the text that every new agent starts with.
@@ -110,7 +110,7 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
 
 
 def _can_end_with_section(text: str) -> bool:
-    """Say whether a heading that is added at the end of a page would begin a section.
+    """Return whether a heading that is added at the end of a page would begin a section.
 
     Behind a code fence that never ends it would not, and would be added again at every import.
     """
@@ -118,7 +118,7 @@ def _can_end_with_section(text: str) -> bool:
 
 
 def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[str, str]:
-    """Give the text that the page and its source have in common, and the source to merge.
+    """Return the text that the page and its source have in common, and the source to merge.
 
     A line of the last import that the page lacks in this section was removed or moved here, or the
     source has moved it: it is not added again. Headings and fences stay around new lines.
@@ -138,13 +138,13 @@ def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[s
 
 
 def _is_structure(line: str) -> bool:
-    """Say whether a line only gives others a structure: a heading, a fence, or no word at all."""
+    """Return whether a line only structures others: a heading, a fence, or no word at all."""
     text = line.strip()
     return text.startswith(("#", "```", "~~~")) or not any(sign.isalnum() for sign in text)
 
 
 def _match_line_ends(source: str, page: str) -> str:
-    """Give a source the line ends of the page that it is merged into."""
+    """Return a source the line ends of the page that it is merged into."""
     plain = source.replace("\r\n", "\n")
     return plain.replace("\n", "\r\n") if "\r\n" in page else plain
 
@@ -157,34 +157,34 @@ def _swap_sides(part: SectionMerge) -> SectionMerge:
 
 
 def digest_lines(text: str) -> frozenset[str]:
-    """Give the short hashes of the lines of a text."""
+    """Return the short hashes of the lines of a text."""
     return frozenset(digest_line(line) for line in _strip_lines(text))
 
 
 def digest_line(line: str) -> str:
-    """Give the short hash of one line, whatever its end."""
+    """Return the short hash of one line, whatever its end."""
     return hashlib.sha256(line.rstrip().encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def record_import(source: str, page: str) -> ImportedPage:
-    """Give the entry of the ledger for a page that now has the text `page`."""
+    """Return the entry of the ledger for a page that now has the text `page`."""
     page_hash = hash_content(page.encode())
     return ImportedPage(hash_content(source.encode()), page_hash, digest_lines(source))
 
 
 def _has_new_line(current: str, source: str, lines: frozenset[str]) -> bool:
-    """Say whether a section of the source has a line that is neither in the page nor in `lines`."""
+    """Return whether a section of the source has a line missing from the page and from `lines`."""
     new_lines = _list_section_lines(source) - _list_section_lines(current)
     return any(digest_line(line) not in lines for _, line in new_lines)
 
 
 def _list_section_lines(text: str) -> set[tuple[str, str]]:
-    """Give the lines of a text, each with the name of its section."""
+    """Return the lines of a text, each with the name of its section."""
     return {(name, line) for name, part in _split_sections(text) for line in _strip_lines(part)}
 
 
 def _split_sections(text: str) -> list[tuple[str, str]]:
-    """Give the text above the first section, and each section with its name."""
+    """Return the text above the first section, and each section with its name."""
     sections = list_sections(text)
     first = sections[0].start if sections else len(text)
     parts = [(section.name, text[section.start : section.end]) for section in sections]
@@ -196,7 +196,7 @@ def _strip_lines(text: str) -> set[str]:
 
 
 def _append_new_lines(current: str, source: str, lines: frozenset[str]) -> str:
-    """Add the new lines of a source to the end of a page: where sections cannot be merged."""
+    """Add the new lines of a source to the end of a page: if sections cannot be merged."""
     present = _strip_lines(current)
     new_lines = [
         line

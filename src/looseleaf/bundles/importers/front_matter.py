@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"[>|][+-]?")
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Give the fields of a file and the text below them; a nested field is `parent.name`."""
+    """Return the fields of a file and the text below them; a nested field is `parent.name`."""
     lines = text.splitlines(keepends=True)
     if not lines or lines[0].rstrip() != _MARK:
         return {}, text

@@ -50,7 +50,7 @@ def build_days(entries: Iterable[DayEntry]) -> list[SourcePage]:
 
 
 def read_stamped_log(source: str, text: str) -> tuple[list[DayEntry], str]:
-    """Read paragraphs that begin with `[YYYY-MM-DD HH:MM]`; give also the text before the first.
+    """Read paragraphs that begin with `[YYYY-MM-DD HH:MM]`; return also the text before the first.
 
     A paragraph without a time belongs to the entry above it.
     """
@@ -69,7 +69,7 @@ def read_stamped_log(source: str, text: str) -> tuple[list[DayEntry], str]:
 
 
 def read_json_lines(folder: SourceFolder, file: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give the objects of a file of JSON lines with their numbers; other lines are noted."""
+    """Yield the objects of a file of JSON lines with their numbers; other lines are noted."""
     text = folder.read(file)
     for number, line in enumerate((text or "").split("\n"), 1):
         if not line.strip():

@@ -44,7 +44,7 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def detect_systems(folder: SourceFolder) -> Iterator[tuple[Importer, str]]:
-    """Give the systems whose layout a folder has, each with the files that show it."""
+    """Yield the systems whose layout a folder has, each with the files that show it."""
     for importer in IMPORTERS:
         sign = importer.detect(folder)
         if sign:

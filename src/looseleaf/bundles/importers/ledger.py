@@ -24,7 +24,7 @@ if TYPE_CHECKING:
             """List the names of the records."""
 
         def read(self, name: str) -> dict[str, Any] | None:
-            """Read a record; None where there is none of that name."""
+            """Read a record, or None if there is none of that name."""
 
         def write(self, name: str, record: Mapping[str, Any]) -> None:
             """Write a record durably."""
@@ -40,7 +40,7 @@ class NoRecords:
     """Records that keep nothing: for a source without a path, which cannot be recognized again."""
 
     def names(self) -> list[str]:
-        """Give no names."""
+        """Return no names."""
         return []
 
     def read(self, _name: str) -> None:

@@ -43,7 +43,7 @@ class PageNames:
         self._names: dict[Shelf | str, dict[str, str]] = {}  # each page and folder, folded
 
     def find_twin(self, place: Shelf | str, filename: str) -> str:
-        """Find a page or folder that differs only by case or Unicode form; "" where none does.
+        """Find a page or folder that differs only by case or Unicode form, or "" if none does.
 
         A name without a twin is taken from then on. The place is a shelf, or the name of an agent
         that does not exist yet.
@@ -66,7 +66,7 @@ class PageNames:
 
 
 def _list_parts(filename: str) -> list[str]:
-    """Give the folders of a page from the top, and the page itself."""
+    """Return the folders of a page from the top, and the page itself."""
     segments = filename.split("/")
     return ["/".join(segments[: count + 1]) for count in range(len(segments))]
 
@@ -115,7 +115,7 @@ class PageImport:
         return decision
 
     def _decide(self, scope: Scope, page: SourcePage) -> tuple[ImportDecision, str]:
-        """Decide about a page; give also its hash, where it still has its starter text."""
+        """Decide about a page; return also its hash, if it still has its starter text."""
         refusal = self._find_refusal(scope.shelf, page)
         if refusal:
             return ImportDecision(LEFT_OUT, refusal, ""), ""
@@ -135,7 +135,7 @@ class PageImport:
         return decision, current.hash if is_starter else ""
 
     def _find_loss(self, scope: Scope, content: bytes, page: SourcePage) -> str:
-        """Say why a page is not replaced by a source that was most likely cut; "" to replace it."""
+        """Return why a page is not replaced by a source that was likely cut, or "" if it is."""
         source = page.text.encode()
         is_core = self.pages.registry.is_protected(scope.filename)
         try:
@@ -166,7 +166,7 @@ class PageImport:
         return decision
 
     def _find_refusal(self, place: Shelf | str, page: SourcePage) -> str:
-        """Say why a page of this name or size is not imported; "" where it is."""
+        """Return why a page of this name or size is not imported, or "" if it is."""
         twin = self.names.find_twin(place, page.filename)
         if twin:
             return _TWIN.format(twin)
@@ -181,7 +181,7 @@ class PageImport:
         return ""
 
     def _is_starter(self, scope: Scope, page_hash: str) -> bool:
-        """Say whether a page still has the text that it was started with."""
+        """Return whether a page still has the text that it was started with."""
         try:
             revision = self.history.latest(scope)
         except HistoryMissing:
@@ -194,7 +194,7 @@ class PageImport:
 def merge_same_pages(
     pages: Iterable[SourcePage], find_place: Callable[[SourcePage], Hashable]
 ) -> list[SourcePage]:
-    """Give each page once, by its place here; the text of a later one is added to the first.
+    """Return each page once, by its place here; the text of a later one is added to the first.
 
     If each were written by itself, the later text would replace the first one at every import.
     """

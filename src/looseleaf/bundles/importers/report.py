@@ -92,7 +92,7 @@ class ImportReport:
 
 
 def report_page(page: SourcePage, owner: str, decision: ImportDecision) -> PageReport:
-    """Give the report of one page."""
+    """Return the report of one page."""
     return PageReport(
         action=decision.action,
         layer=page.layer,

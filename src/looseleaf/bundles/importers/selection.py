@@ -31,7 +31,7 @@ class Selection:
 
 
 def select_pages(content: SourceContent, selection: Selection) -> SourceContent:
-    """Give the part of a source that is selected; the rest is left out with the reason."""
+    """Return the part of a source that is selected; the rest is left out with the reason."""
     page_agents = {page.agent for page in content.pages}
     pipeline_agents = {pipeline.agent for pipeline in content.pipelines}
     agents = sorted((page_agents | pipeline_agents) - {""})
@@ -71,7 +71,7 @@ def _require_choice(agents: list[str], selection: Selection) -> None:
 
 
 def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
-    """Say why a page is not selected; "" where it is."""
+    """Return why a page is not selected, or "" if it is."""
     reason = _find_agent_refusal(page.agent, selection)
     if reason:
         return reason
@@ -82,7 +82,7 @@ def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
 
 
 def _find_agent_refusal(agent: str, selection: Selection) -> str:
-    """Say why an agent of the source is not selected; "" where it is."""
+    """Return why an agent of the source is not selected, or "" if it is."""
     if agent and selection.agent not in ("", agent):
         return f"it belongs to the agent {agent} of the source"
     if agent and not selection.has_target_agent:

@@ -87,12 +87,12 @@ class SourceFolder:
         self._refusals.setdefault(source, reason)
 
     def has_file(self, path: str) -> bool:
-        """Say whether there is an ordinary file at this path."""
+        """Return whether there is an ordinary file at this path."""
         folder, _, name = path.rpartition("/")
         return name in self._list(folder)[0]
 
     def has_folder(self, path: str) -> bool:
-        """Say whether there is a folder at this path."""
+        """Return whether there is a folder at this path."""
         parent, _, name = path.rpartition("/")
         return name in self._list(parent)[1]
 
@@ -105,7 +105,7 @@ class SourceFolder:
         return [_join(folder, name) for name in self._list(folder)[1]]
 
     def walk(self, folder: str = "", *, skip: tuple[str, ...] = ()) -> Iterator[str]:
-        """Give every file below a folder, by name; hidden folders are noted and not entered.
+        """Yield every file below a folder, by name; hidden folders are noted and not entered.
 
         The folders of `skip` are not entered, either; the caller notes why.
         """
@@ -121,7 +121,7 @@ class SourceFolder:
                 yield from self.walk(child, skip=skip)
 
     def read(self, path: str) -> str | None:
-        """Read a file as text; None where it cannot be read, which is noted."""
+        """Read a file as text, or None if it cannot be read, which is noted."""
         if path not in self._texts:
             content = self.read_bytes(path)
             if content is None:
@@ -134,7 +134,7 @@ class SourceFolder:
         return self._texts[path]
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Read a file; None where it cannot be read, which is noted."""
+        """Read a file, or None if it cannot be read, which is noted."""
         largest = self._limits.file_bytes
         try:
             content = self._tree.read(path, largest)
@@ -202,7 +202,7 @@ class SourceFolder:
 
 
 def _decode(content: bytes) -> tuple[str | None, str]:
-    """Give bytes as text, or the reason why they are none."""
+    """Return bytes as text, or the reason why they are none."""
     if b"\0" in content:
         return None, "it is not text"
     try:

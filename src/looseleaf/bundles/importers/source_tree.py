@@ -46,10 +46,10 @@ class SourceTree(Protocol):
         """The name of the single file; "" for the whole tree."""
 
     def scan(self, folder: str) -> Iterator[TreeEntry]:
-        """Give the entries of a folder, or raise `OSError`."""
+        """Yield the entries of a folder, or raise `OSError`."""
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """Read a file up to one byte more than `limit`; None where it is no ordinary file."""
+        """Read a file up to one byte more than `limit`, or None if it is no ordinary file."""
 
 
 class DiskTree:
@@ -63,7 +63,7 @@ class DiskTree:
             raise ImportSourceMissing(path)
 
     def scan(self, folder: str) -> Iterator[TreeEntry]:
-        """Give the entries of a folder; of the folder around a single file, only that one."""
+        """Yield the entries of a folder; of the folder around a single file, only that one."""
         if self.single:
             if not folder:
                 yield TreeEntry(self.single, FILE)
@@ -75,7 +75,7 @@ class DiskTree:
     def read(self, path: str, limit: int) -> bytes | None:
         """Read a file; a device or pipe that took its place meanwhile is not waited for.
 
-        A file that changes while it is read is read again; `OSError` where it keeps changing.
+        A file that changes while it is read is read again; raise `OSError` if it keeps changing.
         """
         folder_path, _, name = path.rpartition("/")
         for _ in range(_ATTEMPTS):

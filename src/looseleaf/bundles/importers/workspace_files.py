@@ -19,7 +19,7 @@ _CORE = ("SOUL.md", "MEMORY.md")
 
 
 def map_page(source: str, filename: str, text: str) -> SourcePage:
-    """Give the page here that a file of a workspace becomes."""
+    """Return the page here that a file of a workspace becomes."""
     if filename == "USER.md":
         return SourcePage(filename=filename, text=text, sources=(source,), layer="user")
     if filename == "AGENTS.md":
@@ -31,7 +31,7 @@ def map_page(source: str, filename: str, text: str) -> SourcePage:
 
 
 def is_page(folder: SourceFolder, file: str) -> bool:
-    """Say whether a file can be a page; where not, note the reason."""
+    """Return whether a file can be a page; if not, note the reason."""
     if file.rpartition("/")[2] == BOOTSTRAP:
         folder.refuse(file, "it is for the first run of a new workspace alone")
         return False
@@ -50,5 +50,5 @@ def note_folders(folder: SourceFolder, reasons: dict[str, str]) -> tuple[str, ..
 
 
 def join_path(top: str, path: str) -> str:
-    """Give the path of a file below a folder of the source; "" is the source itself."""
+    """Return the path of a file below a folder of the source; "" is the source itself."""
     return f"{top}/{path}" if top else path

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def require_pending(destination: InstallTarget, record: AgentRecord) -> PendingUpgrade:
-    """Give the parts that wait for an agent, or raise `UpgradeMissing`."""
+    """Return the parts that wait for an agent, or raise `UpgradeMissing`."""
     upgrade = destination.pending.read(record.id)
     if upgrade is None:
         raise UpgradeMissing(record.slug)
@@ -42,7 +42,7 @@ def approve_upgrade(
     approve: Collection[str],
     merge: Collection[str] = (),
 ) -> tuple[tuple[str, ...], PendingUpgrade | None]:
-    """Apply the approved keys, all of them or nothing; give these keys, and what still waits."""
+    """Apply the approved keys, all of them or nothing; return these keys, and what still waits."""
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
@@ -94,7 +94,7 @@ def _pause_schedules(
 def reject_upgrade(
     destination: InstallTarget, record: AgentRecord, reject: Collection[str]
 ) -> tuple[tuple[str, ...], PendingUpgrade | None]:
-    """Drop keys that wait; give these keys, and what still waits. Paused schedules stay paused."""
+    """Drop keys that wait; return them, and what still waits. Paused schedules stay paused."""
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
@@ -108,7 +108,7 @@ def reject_upgrade(
 
 
 def _choose_keys(upgrade: PendingUpgrade, keys: Collection[str]) -> list[str]:
-    """Give the chosen keys in the order in which they are applied; no key at all is an error."""
+    """Return the chosen keys in the order in which they are applied; no key at all is an error."""
     if not keys:
         waiting_keys = ", ".join(upgrade.artifacts)
         raise InvalidArgument("keys", f"it names no key, and these wait: {waiting_keys}")
@@ -147,7 +147,7 @@ def _require_unchanged(
     targets: Mapping[str, Artifact],
     current: Mapping[str, Artifact],
 ) -> None:
-    """Raise `UpgradeOutdated` where an artifact is neither as planned nor as in the bundle."""
+    """Raise `UpgradeOutdated` if an artifact is neither as planned nor as in the bundle."""
     changed_keys = tuple(
         key
         for key, target in targets.items()
@@ -159,6 +159,6 @@ def _require_unchanged(
 
 
 def is_outdated(upgrade: PendingUpgrade, key: str, current: Mapping[str, Artifact]) -> bool:
-    """Say whether an artifact was changed here since it waits for approval."""
+    """Return whether an artifact was changed here since it waits for approval."""
     present_hash = current[key].hash if key in current else ""
     return present_hash != upgrade.artifacts[key].current_hash

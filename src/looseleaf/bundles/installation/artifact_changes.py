@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ArtifactChanges:
     """Changes of one agent, by the keys of artifacts; a payload of None removes the artifact.
 
-    A page is replaced only where it has the expected hash of its key; "" means no page.
+    A page is replaced only if it has the expected hash of its key; "" means no page.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ class InstallTarget:
         return PendingUpgrades(self.ledgers.records)
 
     def with_bundle_reason(self, bundle_slug: str, bundle_version: str) -> InstallTarget:
-        """Give the same parts, with the bundle as the reason of changes that have no other."""
+        """Return the same parts, with the bundle as the reason of changes that have no other."""
         provenance = self.change.provenance
         if provenance.reason:
             return self
@@ -96,12 +96,12 @@ class InstallTarget:
         return PendingUpgrade(kind, *title, format_time(self.clock()), self.change.provenance.actor)
 
     def rules(self, record: AgentRecord | None = None) -> WorkflowRules:
-        """Give the rules by which workflows are checked, for the agent that they will belong to."""
+        """Return the rules by which workflows are checked, for the agent that will own them."""
         ids = (record.id, record.owner) if record is not None else (0, 0)
         return WorkflowRules(self.pages.registry, self.step_types, Owner(*ids, self.clock()))
 
     def target_artifacts(self, bundle: Bundle) -> dict[str, Artifact]:
-        """Give the artifacts of a bundle; prompts of tasks that are unknown here become extras."""
+        """Return the artifacts of a bundle; prompts of tasks unknown here become extras."""
         unknown_names = {name for name in bundle.prompts if not self.prompts.is_known(name)}
         extras = {
             place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown_names
@@ -110,17 +110,17 @@ class InstallTarget:
         return list_artifacts(replace(bundle, prompts=prompts, extras={**bundle.extras, **extras}))
 
     def current_artifacts(self, record: AgentRecord) -> dict[str, Artifact]:
-        """Give the artifacts of an agent as it is now."""
+        """Return the artifacts of an agent as it is now."""
         title = BundleTitle(record.slug, "1")
         artifacts = list_artifacts(collect_bundle(self.source, record, PROFILES["backup"], title))
         return artifacts | self._read_kept_extras(record)
 
     def current_prompts(self) -> dict[str, Artifact]:
-        """Give the prompts of system tasks that were replaced here."""
+        """Return the prompts of system tasks that were replaced here."""
         return _list_prompts(self.prompts.texts())
 
     def builtin_prompts(self) -> dict[str, Artifact]:
-        """Give the built-in texts of the prompts of system tasks."""
+        """Return the built-in texts of the prompts of system tasks."""
         return _list_prompts(self.prompts.builtin_texts())
 
     def _read_kept_extras(self, record: AgentRecord) -> dict[str, Artifact]:

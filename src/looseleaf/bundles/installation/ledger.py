@@ -18,7 +18,7 @@ _PREFIX = "agent-"
 
 @value
 class InstalledArtifact:
-    """An artifact as the last bundle left it; the payload is kept where it can be compared."""
+    """An artifact as the last bundle left it; the payload is kept if it can be compared."""
 
     path: str
     hash: str
@@ -57,7 +57,7 @@ class BundleLedger:
     agent: Mapping[str, Any] = FrozenDict()
 
     def hashes(self) -> dict[str, str]:
-        """Give the hash of every artifact as it was installed."""
+        """Return the hash of every artifact as it was installed."""
         return {key: artifact.hash for key, artifact in self.artifacts.items()}
 
 
@@ -68,7 +68,7 @@ class Ledgers:
         self.records = RecordFolder(root, FOLDER)
 
     def read(self, agent_id: int) -> BundleLedger | None:
-        """Read the ledger of an agent; None where it was not installed from a bundle."""
+        """Read the ledger of an agent, or None if it was not installed from a bundle."""
         fields = self.records.read(f"{_PREFIX}{agent_id}")
         return None if fields is None else parse_ledger(agent_id, fields)
 
@@ -82,7 +82,7 @@ class Ledgers:
 
 
 def format_ledger(ledger: BundleLedger) -> dict[str, Any]:
-    """Give a ledger as a JSON document."""
+    """Return a ledger as a JSON document."""
     fields: dict[str, Any] = {
         name: getattr(ledger, name) for name in field_names(BundleLedger) if name != "artifacts"
     }
@@ -95,7 +95,7 @@ def format_ledger(ledger: BundleLedger) -> dict[str, Any]:
 
 
 def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> BundleLedger:
-    """Read a ledger back, or raise `Unavailable` where it is damaged."""
+    """Read a ledger back, or raise `Unavailable` if it is damaged."""
     try:
         artifacts = {
             key: InstalledArtifact(artifact["path"], artifact["hash"], artifact.get("payload"))
@@ -117,7 +117,7 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> BundleLedger:
 
 
 def list_extras(ledger: BundleLedger) -> dict[str, Artifact]:
-    """Give the files of a bundle that Looseleaf keeps and does not use, by key."""
+    """Return the files of a bundle that Looseleaf keeps and does not use, by key."""
     return {
         key: Artifact(key, artifact.path, artifact.payload)
         for key, artifact in ledger.artifacts.items()
@@ -126,7 +126,7 @@ def list_extras(ledger: BundleLedger) -> dict[str, Artifact]:
 
 
 def list_waiting(ledger: BundleLedger, kind: str) -> dict[str, Any]:
-    """Give the artifacts of a kind that wait for approval as the bundle has them, by name."""
+    """Return the artifacts of a kind that wait for approval as the bundle has them, by name."""
     return {
         key.partition(":")[2]: ledger.artifacts[key].payload
         for key in ledger.pending

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_decisions(
     ledger: BundleLedger, new_artifacts: Mapping[str, Artifact], decision: Decision
 ) -> BundleLedger:
-    """Give a ledger with approved artifacts, in which the decided keys no longer wait."""
+    """Return a ledger with approved artifacts, in which the decided keys no longer wait."""
     keys, now = decision
     entries = dict(ledger.artifacts) | {
         key: InstalledArtifact(artifact.path, artifact.hash, artifact.payload)

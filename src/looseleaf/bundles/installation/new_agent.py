@@ -1,4 +1,4 @@
-"""The content of a new agent: its pages, USER.md where there is none, its workflows and files."""
+"""The content of a new agent: its pages, USER.md if there is none, its workflows and files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class InstallOrder:
     def find_user_change(
         self, destination: InstallTarget, bundle: Bundle, record: AgentRecord
     ) -> dict[str, Any]:
-        """Describe the change of USER.md for the undo log; {} where someone has written it."""
+        """Describe the change of USER.md for the undo log, or {} if someone has written it."""
         scope = Shelf("user", record.owner).page(USER_PAGE)
         if bundle.user_page is None or not _is_free(destination, scope):
             return {}
@@ -62,7 +62,7 @@ def write_agent(
     record: AgentRecord,
     decision: tuple[InstallOrder, Collection[str]],
 ) -> None:
-    """Write all parts of a new agent; the caller takes them back where a part fails.
+    """Write all parts of a new agent; the caller takes them back if a part fails.
 
     `decision` is the order, and the keys of the plan that need approval and have it.
     """
@@ -94,7 +94,7 @@ def _pause_unapproved(flow: Flow, approved_keys: Collection[str]) -> Flow:
 
 
 def _is_free(destination: InstallTarget, scope: Scope) -> bool:
-    """Say whether a page does not exist, or still has its starter text."""
+    """Return whether a page does not exist, or still has its starter text."""
     return not destination.pages.exists(scope) or destination.is_starter(scope)
 
 

@@ -55,17 +55,17 @@ class PendingUpgrade:
     artifacts: Mapping[str, PendingArtifact] = FrozenDict()
 
     def target(self, key: str) -> Artifact:
-        """Give an artifact as the bundle has it."""
+        """Return an artifact as the bundle has it."""
         entry = self.artifacts[key]
         return Artifact(key, entry.path, entry.payload)
 
     def without(self, keys: Collection[str]) -> PendingUpgrade | None:
-        """Give the parts that still wait when some keys are decided; None where there are none."""
+        """Return the parts that still wait once some keys are decided, or None if none do."""
         artifacts = {key: entry for key, entry in self.artifacts.items() if key not in keys}
         return replace(self, artifacts=artifacts) if artifacts else None
 
     def with_present(self, present: Mapping[str, Artifact]) -> PendingUpgrade:
-        """Give the parts that wait, with the hashes of artifacts changed here since the plan."""
+        """Return the parts that wait, with the hashes of artifacts changed here since the plan."""
         artifacts = {
             key: replace(entry, current_hash=present[key].hash) if key in present else entry
             for key, entry in self.artifacts.items()
@@ -80,12 +80,12 @@ class PendingUpgrades:
         self._records = records
 
     def agent_ids(self) -> set[int]:
-        """Give the ids of agents for which something waits."""
+        """Return the ids of agents for which something waits."""
         names = [name.removeprefix(_PREFIX) for name in self._records.names() if _PREFIX in name]
         return {int(name) for name in names if name.isdecimal()}
 
     def read(self, agent_id: int) -> PendingUpgrade | None:
-        """Read the parts that wait for an agent; None where there are none."""
+        """Read the parts that wait for an agent, or None if there are none."""
         fields = self.read_fields(agent_id)
         return None if fields is None else _parse(agent_id, fields)
 
@@ -107,7 +107,7 @@ def build_pending(
     target: Mapping[str, Artifact],
     new_keys: Collection[str],
 ) -> PendingUpgrade | None:
-    """Build the record of the entries that wait; None where there are none.
+    """Build the record of the entries that wait, or None if there are none.
 
     Schedules among the new keys are written paused at the same time.
     """
@@ -123,7 +123,7 @@ def build_pending(
 
 
 def format_pending(upgrade: PendingUpgrade | None) -> dict[str, Any] | None:
-    """Give the parts that wait as a JSON document, or raise where it is too large."""
+    """Return the parts that wait as a JSON document, or raise if it is too large."""
     if upgrade is None:
         return None
     artifacts = {key: as_dict(entry) for key, entry in upgrade.artifacts.items()}

@@ -2,7 +2,7 @@
 
 The log is written before the first change and removed after the last. A log that a killed process
 left behind names every change with its former state. The last step of an install is a rename that
-gives the new agent its folder: where no agent has the id, everything of the install is removed.
+gives the new agent its folder: if no agent has the id, everything of the install is removed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class UndoLog:
     Fields:
         kind: install or upgrade.
         agent_id: The agent that is being created or changed.
-        changes: For each key the former payload (None where it was not there) and the new hash;
+        changes: For each key the former payload (None if it was not there) and the new hash;
             for an install only those of prompts.
-        ledger: The former ledger, as JSON; None where there was none.
-        pending: What waited for approval, as JSON; None where nothing did.
+        ledger: The former ledger, as JSON, or None if there was none.
+        pending: What waited for approval, as JSON, or None if nothing did.
         user_id: For an install: the user whose USER.md is written, 0 for none.
-        user_text: The former text of that page; None where there was none.
+        user_text: The former text of that page, or None if there was none.
         user_hash: The hash of its new text.
     """
 
@@ -68,7 +68,7 @@ def finish(destination: InstallTarget) -> None:
 
 
 def is_open(destination: InstallTarget) -> bool:
-    """Say whether an install or upgrade is under way, or was cut short."""
+    """Return whether an install or upgrade is under way, or was cut short."""
     return destination.ledgers.records.read(RECORD) is not None
 
 

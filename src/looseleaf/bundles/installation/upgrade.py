@@ -67,7 +67,7 @@ class UpgradeOrder:
     def require_planned(
         self, record: AgentRecord, keys: Collection[str], current: Mapping[str, Artifact]
     ) -> None:
-        """Raise `UpgradeOutdated` where an approved part is not as the person saw it."""
+        """Raise `UpgradeOutdated` if an approved part is not as the person saw it."""
         changed_keys = tuple(
             key
             for key, planned_hash in sorted(self.planned_hashes.items())
@@ -106,7 +106,7 @@ def compare_states(
 def require_same_bundle(
     destination: InstallTarget, bundle: Bundle, record: AgentRecord
 ) -> BundleLedger | None:
-    """Give the ledger of an agent, or raise `BundleMismatch` where another bundle made it."""
+    """Return the ledger of an agent, or raise `BundleMismatch` if another bundle made it."""
     ledger = destination.ledgers.read(record.id)
     if ledger is not None and ledger.bundle_slug != bundle.manifest.bundle_slug:
         raise BundleMismatch(record.slug, ledger.bundle_slug, bundle.manifest.bundle_slug)
@@ -154,13 +154,13 @@ def _is_same(key: str, target: Mapping[str, Artifact], current: Mapping[str, Art
 
 
 def _is_kept_waiting(artifact: Artifact, current: Mapping[str, Artifact]) -> bool:
-    """Say whether the ledger keeps an artifact that waits, so that an export has it unchanged."""
+    """Return whether the ledger keeps an artifact that waits, so that exports have it unchanged."""
     is_new_prompt = artifact.kind == PROMPT and artifact.key not in current
     return artifact.kind == SCHEDULE or is_new_prompt
 
 
 def check_merge(keys: Collection[str], target: Mapping[str, Artifact]) -> None:
-    """Raise `InvalidArgument` where a key has neither sections nor keys to merge."""
+    """Raise `InvalidArgument` if a key has neither sections nor keys to merge."""
     for key in sorted(keys):
         if key not in target or not is_mergeable(target[key]):
             reason = f"only SOUL.md, configuration, pipelines and flows can be merged, not {key}"
@@ -168,7 +168,7 @@ def check_merge(keys: Collection[str], target: Mapping[str, Artifact]) -> None:
 
 
 def require_rights(destination: InstallTarget, keys: Collection[str]) -> None:
-    """Raise `Forbidden` where a key is a prompt of a system task that the actor may not set."""
+    """Raise `Forbidden` if a key is a prompt of a system task that the actor may not set."""
     if any(key.startswith(f"{PROMPT}:") for key in keys):
         destination.prompts.require_right()
 
@@ -179,7 +179,7 @@ def _choose_payloads(
     approved_keys: Collection[str],
     merge: Collection[str],
 ) -> dict[str, object]:
-    """Give the payloads to write, by key: the bundle's payload, a merged one, a paused schedule."""
+    """Return the payloads to write, by key: the bundle's, a merged one, a paused schedule."""
     target, current = comparison.target, comparison.current
     payloads: dict[str, object] = {}
     for entry in entries:
@@ -199,7 +199,7 @@ def _choose_payloads(
 def _is_new_schedule(
     artifact: Artifact, current: Collection[str], payloads: Collection[str]
 ) -> bool:
-    """Say whether a schedule that waits belongs to a flow that has none yet."""
+    """Return whether a schedule that waits belongs to a flow that has none yet."""
     has_flow = find_needed_key(artifact) in {*current, *payloads}
     is_new = artifact.kind == SCHEDULE and artifact.key not in current
     return is_new and has_flow

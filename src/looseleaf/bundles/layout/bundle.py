@@ -56,7 +56,7 @@ class Bundle:
     Fields:
         manifest: The name of the bundle, and the agent's definition.
         pages: The agent's pages by name.
-        user_page: The USER.md of its owner; None where it is not in the bundle.
+        user_page: The USER.md of its owner, or None if it is not in the bundle.
         pipelines: The files of pipelines by slug, as JSON.
         flows: The files of flows by slug, as JSON.
         uploads: Uploaded files of pipelines and flows, by the path that a text has in the bundle.
@@ -162,7 +162,7 @@ def check_amount(files: Mapping[str, bytes]) -> None:
 
 
 def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
-    """Say which part of the bundle a file belongs to, under which name, with its content."""
+    """Return which part of the bundle a file belongs to, under which name, with its content."""
     folder, _, name = path.rpartition("/")
     if path.startswith(AGENT_PAGES):
         try:
@@ -191,7 +191,7 @@ def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
 
 
 def find_text_fault(content: bytes) -> str:
-    """Say why bytes cannot be a text of a bundle; "" where they can."""
+    """Return why bytes cannot be a text of a bundle, or "" if they can."""
     if len(content) > ZipLimits().file_bytes:
         return f"it has more than {ZipLimits().file_bytes:,} bytes"
     try:

@@ -11,7 +11,7 @@ _DOCUMENT = "the document"
 
 
 def is_document(content: bytes) -> bool:
-    """Say whether the bytes of a bundle are JSON, and no archive."""
+    """Return whether the bytes of a bundle are JSON, and no archive."""
     return content.lstrip()[:1] == b"{"
 
 

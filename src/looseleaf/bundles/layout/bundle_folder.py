@@ -46,7 +46,7 @@ def read_folder(path: str, limits: ZipLimits | None = None) -> dict[str, bytes]:
 
 
 def _walk(folder: int, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
-    """Give the files below an open folder by name, each with the folder it lies in."""
+    """Yield the files below an open folder by name, each with the folder it lies in."""
     if depth <= 0:
         raise InvalidArchive(prefix, "its folders are nested too deep")
     for name in sorted(os.listdir(folder)):
@@ -134,7 +134,7 @@ def write_archive(path: str, content: bytes, *, replace: bool = False) -> None:
 
 
 def _require_free(path: str, *, replace: bool) -> bool:
-    """Say whether a bundle is replaced; refuse a folder that holds anything else."""
+    """Return whether a bundle is replaced; refuse a folder that holds anything else."""
     if not os.path.lexists(path):
         return False
     if os.path.isdir(path) and not os.path.islink(path):

@@ -60,7 +60,7 @@ def count_parts(content: bytes, most_parts: int) -> int:
 
 
 def hash_payload(payload: object) -> str:
-    """Give the sha256 of a text, or of JSON with sorted keys and without blanks."""
+    """Return the sha256 of a text, or of JSON with sorted keys and without blanks."""
     if not isinstance(payload, str):
         options = {"sort_keys": True, "ensure_ascii": False}
         payload = json.dumps(payload, separators=(",", ":"), **options)  # type: ignore[arg-type]

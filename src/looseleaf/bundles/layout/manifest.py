@@ -72,7 +72,7 @@ class Manifest:
 
 
 def format_manifest(manifest: Manifest) -> dict[str, Any]:
-    """Give the manifest as a JSON document; its lists are sorted."""
+    """Return the manifest as a JSON document; its lists are sorted."""
     agent = manifest.agent
     contents: dict[str, Any] = {
         kind: sorted(manifest.included.get(kind, ())) for kind in (*KINDS, *OTHER_KINDS)
@@ -139,7 +139,7 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
 
 
 def check_bundle_slug(slug: str) -> str:
-    """Give the slug of a bundle back, or raise `InvalidBundle` where no agent could have it."""
+    """Return the slug of a bundle, or raise `InvalidBundle` if no agent could have it."""
     try:
         check_slug(slug)
     except Invalid as error:

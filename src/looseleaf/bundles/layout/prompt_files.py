@@ -19,7 +19,7 @@ def format_prompt(name: str, text: str) -> bytes:
 
 
 def parse_prompt(path: str, content: bytes) -> str | None:
-    """Read the text of a prompt; None where another program wrote the file.
+    """Read the text of a prompt, or None if another program wrote the file.
 
     A file of another program has other fields or another schema_version, and is kept as it is.
     """
@@ -36,15 +36,15 @@ def parse_prompt(path: str, content: bytes) -> str | None:
 
 
 def name_prompt(path: str) -> str:
-    """Give the name of a prompt, `task/key`, by its path in a bundle."""
+    """Return the name of a prompt, `task/key`, by its path in a bundle."""
     return path.removeprefix(TASK_PROMPTS).removesuffix(".json")
 
 
 def place_prompt(name: str) -> str:
-    """Give the path of a prompt in a bundle."""
+    """Return the path of a prompt in a bundle."""
     return f"{TASK_PROMPTS}{name}.json"
 
 
 def name_in_manifest(name: str) -> str:
-    """Give a prompt as the manifest lists it."""
+    """Return a prompt as the manifest lists it."""
     return place_prompt(name).removeprefix(PROMPTS).removesuffix(".json")

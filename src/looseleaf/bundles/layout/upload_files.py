@@ -22,12 +22,12 @@ _MOST_PARTS = 1_000  # of a file that may be an upload; ours have 18
 
 
 def place_upload(path: str, content: bytes) -> str:
-    """Give the path of an upload in the bundle; `path` is the one that it would have as a text."""
+    """Return the path of an upload in the bundle; `path` is the one it would have as a text."""
     return path if is_plain(path, content) else f"{UPLOADS}{path.removeprefix(MEMORY)}.json"
 
 
 def is_plain(path: str, content: bytes) -> bool:
-    """Say whether an upload is a text, by its name and its bytes."""
+    """Return whether an upload is a text, by its name and its bytes."""
     if not path.lower().endswith(_TEXTS) or b"\0" in content:
         return False
     try:
@@ -55,7 +55,7 @@ def format_upload(path: str, content: bytes) -> bytes:
 def parse_upload(path: str, content: bytes) -> tuple[str, bytes] | None:
     """Read an upload that is no text: its path below memory/, and its bytes, checked by their hash.
 
-    None where another program wrote the file: it lies elsewhere, or has other fields.
+    None if another program wrote the file: it lies elsewhere, or has other fields.
     """
     if path.count("/") != 3 or not path.endswith(".json"):
         return None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @value
 class Owner:
-    """The owner of a new definition, and the time; ids are 0 where it is only read."""
+    """The owner of a new definition, and the time; ids are 0 if it is only read."""
 
     agent_id: int = 0
     user_id: int = 0
@@ -68,7 +68,7 @@ def _read_flow(slug: str, document: Mapping[str, Any], pipeline: Pipeline, owner
 def normalize_workflows(
     bundle: Bundle,
 ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Give the files of pipelines and flows as this program writes them.
+    """Return the files of pipelines and flows as this program writes them.
 
     A field that another program left out gets its default, so that the same definition gives the
     same file, whichever program wrote it.

@@ -25,7 +25,7 @@ _PIPELINE_STEP_KEYS = {"step_position", "step_id", "step_type", "label", "step_c
 
 
 def format_pipeline(pipeline: Pipeline, slug: str) -> dict[str, Any]:
-    """Give the file of a pipeline; `memory_files` is a key of its own, never a step."""
+    """Return the file of a pipeline; `memory_files` is a key of its own, never a step."""
     return {
         "schema_version": SCHEMA_VERSION,
         "slug": slug,
@@ -47,7 +47,7 @@ def format_pipeline(pipeline: Pipeline, slug: str) -> dict[str, Any]:
 
 
 def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -> dict[str, Any]:
-    """Give the file of a flow; the settings of a step stand at the position of the step."""
+    """Return the file of a flow; the settings of a step stand at the position of the step."""
     return {
         "schema_version": SCHEMA_VERSION,
         "slug": slug,
@@ -144,7 +144,7 @@ def _check_step(path: str, step: Mapping[str, Any], keys: set[str]) -> None:
 
 
 def _read_steps(path: str, steps: object, keys: set[str]) -> list[dict[str, Any]]:
-    """Give the steps by position, each an object with known keys."""
+    """Return the steps by position, each an object with known keys."""
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise InvalidBundle(path, "steps is no list of objects")
     for step in steps:

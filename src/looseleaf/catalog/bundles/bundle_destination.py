@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def install_target_of(context: Context) -> InstallTarget:
-    """Give the parts of the workspace that an install changes."""
+    """Return the parts of the workspace that an install changes."""
     parts = context.parts
 
     def is_starter(scope: Scope) -> bool:

@@ -35,7 +35,7 @@ def read_bundle(context: Context, data: str) -> Bundle:
 
 
 def find_misfits(context: Context, bundle: Bundle) -> tuple[str, ...]:
-    """Say why parts of a bundle could not be stored here, each with its file."""
+    """Return why parts of a bundle could not be stored here, each with its file."""
     destination = install_target_of(context)
     rules = destination.rules()
     problems = find_problems(bundle, rules, destination.prompts, destination.limits)
@@ -66,7 +66,7 @@ def require_bundle_fits(context: Context, bundle: Bundle) -> None:
 
 
 def may_read_user_page(context: Context, record: AgentRecord) -> bool:
-    """Say whether the principal may read the USER.md of an agent's owner."""
+    """Return whether the principal may read the USER.md of an agent's owner."""
     principal = context.principal
     is_own = principal.is_local or principal.user_id == record.owner
     return is_own or principal.can("manage_options")

@@ -112,7 +112,7 @@ def list_folders(context: Context) -> list[str]:
 
 
 def try_folder(context: Context, path: str) -> SourceFolder | None:
-    """Open a place of this machine; None where it is not there, or holds the workspace itself."""
+    """Open a place of this machine, or None if it is not there, or holds the workspace itself."""
     try:
         return SourceFolder(_open_place(context, path))
     except (ImportSourceMissing, InvalidImport):

@@ -32,25 +32,25 @@ class ImportTargets:
         self.new_agents: list[str] = []
 
     def shelf(self, page: SourcePage) -> Shelf | None:
-        """Give the shelf of a page; None where its agent is not there yet."""
+        """Return the shelf of a page, or None if its agent is not there yet."""
         if page.layer == "agent":
             record = self.find_agent(page.agent)
             return record.shelf if record is not None else None
         return Shelf("user", self._find_user()) if page.layer == "user" else Shelf(page.layer)
 
     def owner(self, page: SourcePage) -> str:
-        """Give the owner of a page for the report: a slug, or the id of a user."""
+        """Return the owner of a page for the report: a slug, or the id of a user."""
         if page.layer == "agent":
             return self.name_agent(page.agent)
         return str(self._find_user()) if page.layer == "user" else ""
 
     def name_agent(self, agent: str) -> str:
-        """Give the slug here of an agent of the source."""
+        """Return the slug here of an agent of the source."""
         record = self.find_agent(agent)
         return record.slug if record is not None else agent
 
     def find_agent(self, agent: str) -> AgentRecord | None:
-        """Find the agent here of an agent of the source; None where it is not there yet."""
+        """Find the agent here of an agent of the source, or None if it is not there yet."""
         slug = agent if self._agent is None else ""
         if slug not in self._records:
             self._records[slug] = self._resolve_agent(slug)

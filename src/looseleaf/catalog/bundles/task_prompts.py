@@ -20,7 +20,7 @@ class WorkspacePrompts:
         self._prompts = TaskPrompts(context.settings.root)
 
     def texts(self) -> dict[str, str]:
-        """Give the text of every prompt that was replaced."""
+        """Return the text of every prompt that was replaced."""
         overrides = self._prompts.overrides()
         return {
             f"{task_type}/{key}": text
@@ -30,7 +30,7 @@ class WorkspacePrompts:
         }
 
     def builtin_texts(self) -> dict[str, str]:
-        """Give the text that every prompt has where nobody replaced it."""
+        """Return the text that every prompt has if nobody replaced it."""
         return {
             f"{task.type}/{prompt.key}": prompt.default
             for task in system_tasks_of(self._context.parts).all()
@@ -39,11 +39,11 @@ class WorkspacePrompts:
         }
 
     def is_known(self, name: str) -> bool:
-        """Say whether a task that runs for an agent has such a prompt."""
+        """Return whether a task that runs for an agent has such a prompt."""
         return self._find(name) is not None
 
     def check(self, name: str, text: str) -> None:
-        """Raise `InvalidPrompt` where the task could not use the text."""
+        """Raise `InvalidPrompt` if the task could not use the text."""
         entry = self._find(name)
         if entry is not None:
             check_prompt(*entry, text)

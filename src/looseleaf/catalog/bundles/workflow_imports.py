@@ -28,7 +28,7 @@ def import_workflows(
     *,
     is_preview: bool,
 ) -> Iterator[WorkflowReport]:
-    """Import the pipelines of a source with their flows, then uploaded files; give the reports.
+    """Import the pipelines of a source with their flows, then uploaded files; yield the reports.
 
     `ledgers` are the records of all imports, and the ledger of this source.
     """

@@ -24,7 +24,7 @@ class RestoredWorkspace:
     Fields:
         root: The new folder.
         content: What the archive held.
-        database: sqlite, postgresql, or none where the backup has no database.
+        database: sqlite, postgresql, or none if the backup has no database.
     """
 
     root: str

@@ -50,7 +50,7 @@ _WHERE_TEXTS = read_texts(Where.__doc__, FIELDS)
 
 
 def build_input_schema(operation: Operation) -> Schema:
-    """Give the JSON schema of an operation's arguments, from its signature and docstring."""
+    """Return the JSON schema of an operation's arguments, from its signature and docstring."""
     properties: Schema = {}
     required = []
     texts = read_parameter_texts(operation)
@@ -72,13 +72,13 @@ def build_input_schema(operation: Operation) -> Schema:
 
 
 def list_argument_names(operation: Operation) -> Collection[str]:
-    """Give the names of an operation's arguments."""
+    """Return the names of an operation's arguments."""
     return _parameters_of(operation.run).keys()
 
 
 @cache
 def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
-    """Give the type and default of each argument; `where` becomes its parts, such as `agent`."""
+    """Return the type and default of each argument; `where` becomes its parts, such as `agent`."""
     parameters: dict[str, tuple[str, object]] = {}
     for name, annotation, default in signature_of(run):
         if name == "where":
@@ -109,7 +109,7 @@ def _build_annotation_schema(run: Callable[..., Any], annotation: str) -> Schema
 
 
 def parse_arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments of an operation from JSON, or raise `InvalidArgument`."""
+    """Return the arguments of an operation from JSON, or raise `InvalidArgument`."""
     parameters = _parameters_of(operation.run)
     operation_arguments: dict[str, Any] = {}
     for key, argument in json_arguments.items():
@@ -132,7 +132,7 @@ def parse_arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> 
 
 
 def resolve_synonym(name: str, parameters: Container[str]) -> str:
-    """Give the argument that a name means among those that an operation takes."""
+    """Return the argument that a name means among those that an operation takes."""
     if name in parameters:
         return name
     return next((synonym for synonym in SYNONYMS.get(name, ()) if synonym in parameters), name)

@@ -119,7 +119,7 @@ def read_result_type(run: Callable[..., Any]) -> Type:
 
 
 def names_of(run: Callable[..., Any]) -> Scope:
-    """Give the names that the module of a function has."""
+    """Return the names that the module of a function has."""
     names: Scope = getattr(unwrap(run), "__globals__", {})
     return names
 
@@ -131,7 +131,7 @@ def read_type(text: str, names: Scope) -> Type:
 
 @cache
 def _read_built_in(text: str) -> Type | None:
-    """Read a type that needs no names, once for all modules; None where it needs some."""
+    """Read a type that needs no names, once for all modules, or None if it needs some."""
     try:
         return _read_union(text, {})
     except TypeError:
@@ -209,7 +209,7 @@ def _read_field(name: str, text: str, names: Scope) -> Field:
 
 
 def _text_of(annotation: object) -> str:
-    """Give the text of an annotation, also of one that was evaluated."""
+    """Return the text of an annotation, also of one that was evaluated."""
     if isinstance(annotation, str):
         return annotation
     text: str | None = getattr(annotation, "__forward_arg__", None)

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def build_result_schema(operation: Operation) -> Schema:
-    """Give the JSON schema of an operation's result; callers share it and must not change it."""
+    """Return the JSON schema of an operation's result; callers share it and must not change it."""
     return build_type_schema(read_result_type(operation.run))
 
 
 def build_type_schema(declared_type: Type) -> Schema:
-    """Give the JSON schema of a type, exactly as `to_json_value` gives its values."""
+    """Return the JSON schema of a type, exactly as `to_json_value` gives its values."""
     if isinstance(declared_type, Union):
         return _any_of([build_type_schema(option) for option in declared_type.options])
     if isinstance(declared_type, Items):
@@ -62,7 +62,7 @@ def _build_record_schema(kind: type) -> Schema:
 
 
 def build_argument_schema(declared_type: Type) -> Schema:
-    """Give the JSON schema of an argument, or raise `TypeError` where JSON cannot give one."""
+    """Return the JSON schema of an argument, or raise `TypeError` if JSON cannot give one."""
     if isinstance(declared_type, Union):
         return _any_of([build_argument_schema(option) for option in declared_type.options])
     if isinstance(declared_type, Items) and declared_type.container is tuple:

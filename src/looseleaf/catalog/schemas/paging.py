@@ -14,12 +14,12 @@ MOST_LISTED = 100  # entries of one part of a list
 
 
 def bound_limit(limit: int, maximum: int = MOST_LISTED, *, minimum: int = 1) -> int:
-    """Give the number of entries to list: as many as asked for, within the bounds."""
+    """Return the number of entries to list: as many as asked for, within the bounds."""
     return max(minimum, min(limit, maximum))
 
 
 def bound_offset(offset: int) -> int:
-    """Give the number of entries to pass over: none for a negative one."""
+    """Return the number of entries to pass over: none for a negative one."""
     return max(0, min(offset, LARGEST_INTEGER))
 
 

@@ -15,7 +15,7 @@ ARGUMENTS, FIELDS = "Arguments:", "Fields:"
 
 
 def read_texts(docstring: str | None, heading: str = ARGUMENTS) -> dict[str, str]:
-    """Give the text of each parameter that stands below the heading of a docstring."""
+    """Return the text of each parameter that stands below the heading of a docstring."""
     lines = (docstring or "").splitlines()
     texts: dict[str, str] = {}
     name, indent, is_listed = "", 0, False

@@ -16,14 +16,14 @@ _OPENING, _CLOSING, _QUOTES = "[(", "])", "\"'"
 
 
 def unwrap(function: Callable[..., Any]) -> Any:  # noqa: ANN401 - a function, or what is like one
-    """Give the function that stands inside of its wrappers."""
+    """Return the function that stands inside of its wrappers."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return function
 
 
 def signature_of(run: Callable[..., Any]) -> list[tuple[str, str, object]]:
-    """Give name, written type and default of each parameter after the first, the context.
+    """Return name, written type and default of each parameter after the first, the context.
 
     A parameter after ** is left out, since only callers in Python can use it.
     """
@@ -74,7 +74,7 @@ def split_outside(text: str, mark: str) -> list[str]:
 
 
 def unquote(text: str) -> str:
-    """Give the text that stands between quotes."""
+    """Return the text that stands between quotes."""
     if len(text) < 2 or text[0] not in _QUOTES or text[-1] != text[0] or "\\" in text:
         raise TypeError(f"an operation cannot take {text}: a choice is a text in quotes")
     return text[1:-1]

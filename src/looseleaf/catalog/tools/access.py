@@ -1,6 +1,6 @@
 """Which tools an agent may use: one decision and one list, which every surface asks for.
 
-A tool is given where the agent's policy allows it and the person for whom the agent acts may use
+A tool is given if the agent's policy allows it and the person for whom the agent acts may use
 it. Chat, MCP, the export of tools, prompts, their explanation and the abilities of the REST server
 call the functions of this module and read no tool policy themselves.
 """
@@ -116,7 +116,7 @@ def choose_chat_tools(
     """Decide about the tools of a conversation: memory, journal, and what an allow list names.
 
     Of these the model is offered what the person, or the user of a job, may use. The system's own
-    tasks get none: they are told what to do with memory. Where the journal is closed to agents
+    tasks get none: they are told what to do with memory. If the journal is closed to agents
     (`journal` is false), nothing that changes it is offered.
     """
     # Without an allow list no operation is named, and a turn need not look through all of them.
@@ -173,7 +173,7 @@ def choose_tool(
     tool: ModelTool | OperationTool,
     request: Request | None = None,
 ) -> ToolChoice:
-    """Decide by policy about one tool, where tools with actions are offered under their own names.
+    """Decide by policy about one tool, if tools with actions are offered under their own names.
 
     The request of a conversation may narrow the tools once more.
     """
@@ -201,13 +201,13 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 
 
 def is_named(request: Request, tool: OperationTool) -> bool:
-    """Say whether an allow list names the tool of an operation; without a list, none is offered."""
+    """Return whether an allow list names an operation's tool; without a list, none is offered."""
     names = map(casefold_name, request.tool_allow_only or ())
     return casefold_name(tool.name) in names or is_in_allow_list(request.agent, tool)
 
 
 def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
-    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
+    """Return whether the allow list of an agent's own policy names a tool or its category."""
     policy = agent.configuration.tool_policy
     if policy.mode != "allow":
         return False
@@ -278,21 +278,21 @@ def decide_request_tools(request: Request) -> tuple[tuple[Tool, PolicyDecision],
 
 
 def require_tool(context: Context, operation: Operation, name: str) -> None:
-    """Raise `ToolDenied` where the policy of the agent that acts takes a tool away."""
+    """Raise `ToolDenied` if the policy of the agent that acts takes a tool away."""
     decision = decide_operation_tool(find_acting_agent(context), operation, name)
     if not decision.allowed:
         raise ToolDenied(name, decision.rule)
 
 
 def offers_operation(context: Context, operation: Operation) -> bool:
-    """Say whether the policy of the agent that acts leaves any tool of an operation."""
+    """Return whether the policy of the agent that acts leaves any tool of an operation."""
     return _allows_any_tool(find_acting_agent(context), operation)
 
 
 def require_operation(
     context: Context, operation: Operation, operation_arguments: Mapping[str, Any]
 ) -> None:
-    """Raise `ToolDenied` where the policy denies the tool that these arguments amount to.
+    """Raise `ToolDenied` if the policy denies the tool that these arguments amount to.
 
     An operation may be several tools, one for each `mode`: denying the tool that replaces text
     leaves the tool that appends.
@@ -311,7 +311,7 @@ def require_operation(
 
 
 def denies_operation(agent: AgentRecord, operation: Operation) -> bool:
-    """Say whether an agent's policy denies an operation by name or category.
+    """Return whether an agent's policy denies an operation by name or category.
 
     A tool with several actions leaves out the denied actions. An allow list names
     tools, and a tool that it names has all of its actions.

@@ -23,7 +23,7 @@ _MOST_STEPS = 50
 
 
 def as_agent(context: Context, session: Session, agent: AgentRecord) -> Context:
-    """Give a context in which an agent acts by itself during a session.
+    """Return a context in which an agent acts by itself during a session.
 
     Neither the reason nor the origin that a person states for a message is that of the agent.
     """
@@ -59,6 +59,6 @@ def model_of(context: Context, agent: AgentRecord, mode: str, model_name: str = 
 
 
 def choose_step_limit(context: Context, agent: AgentRecord) -> int:
-    """Say how often a model may be asked for one answer."""
+    """Return how often a model may be asked for one answer."""
     limit = agent.configuration.chat.turn_limit or context.settings.chat_turn_limit
     return max(1, min(limit, _MOST_STEPS))

@@ -27,7 +27,7 @@ def list_all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[
 
 
 def declare_tools(tools: Iterable[Tool], format: str) -> list[dict[str, Any]]:  # noqa: A002
-    """Give tools as a provider takes them."""
+    """Return tools as a provider takes them."""
     if format not in FORMATS:
         raise Invalid(f"There is no format {format!r}. Available formats: {', '.join(FORMATS)}.")
     return [_format_tool(tool, format) for tool in tools]

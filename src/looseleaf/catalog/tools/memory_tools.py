@@ -40,7 +40,7 @@ class ModelTool:
         return self.parameters_with(self.actions)
 
     def parameters_with(self, actions: Iterable[str]) -> dict[str, Any]:
-        """Give the JSON schema of its arguments, with some of its actions."""
+        """Return the JSON schema of its arguments, with some of its actions."""
         names = list(actions)
         action = {
             "type": "string",

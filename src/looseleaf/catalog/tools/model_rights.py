@@ -36,7 +36,7 @@ def confine_to_agent(
     *,
     person: Principal | None = None,
 ) -> Context:
-    """Give a context in which the agent of a request acts on itself alone, at most as operator.
+    """Return a context in which the agent of a request acts on itself alone, at most as operator.
 
     `capabilities` are those that its tool policy names. Where nobody is present, the agent has the
     rights of the request's user; otherwise those of the person who is present. `person` has these
@@ -115,7 +115,7 @@ class CallRights:
 
 
 def list_policy_capabilities(operation: Operation) -> frozenset[str]:
-    """Give the capabilities that an agent's own allow list gives for an operation it names."""
+    """Return the capabilities that an agent's own allow list gives for an operation it names."""
     return find_policy_capability(operation.permission)
 
 

@@ -59,7 +59,7 @@ def choose_request_tools(context: Context, request: Request) -> tuple[ToolChoice
 
 
 def declare_tool(choice: ToolChoice, *, is_scoped: bool) -> Tool:
-    """Give a tool as providers take it; `is_scoped` leaves no choice of agent and user."""
+    """Return a tool as providers take it; `is_scoped` leaves no choice of agent and user."""
     tool = choice.tool
     if isinstance(tool, ModelTool):
         schema = _encode_parameters(tool.name, choice.actions)
@@ -100,7 +100,7 @@ def run_tool(
 
 
 def build_failure(name: str, error: LooseleafError) -> dict[str, Any]:
-    """Give an error as a tool's result."""
+    """Return an error as a tool's result."""
     error_data = {
         key: field for key, field in vars(error).items() if isinstance(field, str | int | tuple)
     }

@@ -184,17 +184,17 @@ class OperationTool:
 
 
 def writes_journal(operation: Operation) -> bool:
-    """Say whether an operation changes the daily journal."""
+    """Return whether an operation changes the daily journal."""
     return "daily" in operation.categories and not operation.read_only
 
 
 def find_tool_refusal(operation: Operation) -> str | None:
-    """Say why an operation is not offered to models; None where it is."""
+    """Return why an operation is not offered to models, or None if it is."""
     return NOT_OFFERED.get(operation.name) or _NOT_FOR_MODELS.get(operation.permission)
 
 
 def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
-    """Give the tools that an operation becomes: one, or one for each consequence, or none."""
+    """Return the tools that an operation becomes: one, or one for each consequence, or none."""
     if find_tool_refusal(operation):
         return ()
     variants = VARIANTS.get(operation.name)
@@ -224,7 +224,7 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
 
 
 def format_tool_name(operation: str) -> str:
-    """Give the name of an operation as every client takes it: letters, digits and underscores."""
+    """Return the name of an operation as every client takes it: letters, digits and underscores."""
     owner, slash, name = operation.partition("/")
     plain = name if slash and owner in _OURS else operation
     return plain.replace("/", "_").replace("-", "_")
@@ -246,7 +246,7 @@ def _list_all_tools(operations: OperationList) -> tuple[OperationTool, ...]:
 
 
 def _without_choice(tool: OperationTool) -> OperationTool:
-    """Give a tool as the small set has it."""
+    """Return a tool as the small set has it."""
     properties = build_input_schema(tool.operation)["properties"]
     hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
     return replace(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))

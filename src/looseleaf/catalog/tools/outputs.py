@@ -32,7 +32,7 @@ def cut_long_text(result: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def wrap_result(operation: Operation, result: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """Give a result as an object, in the form of the operation's output schema."""
+    """Return a result as an object, in the form of the operation's output schema."""
     if _is_object(build_result_schema(operation)):
         content: dict[str, Any] = result
         return content
@@ -40,7 +40,7 @@ def wrap_result(operation: Operation, result: Any) -> dict[str, Any]:  # noqa: A
 
 
 def build_output_schema(operation: Operation) -> Schema:
-    """Give the JSON schema of the object that a tool of an operation gives."""
+    """Return the JSON schema of the object that a tool of an operation gives."""
     shape = build_result_schema(operation)
     if not _is_object(shape):
         return {
@@ -62,7 +62,7 @@ def _is_object(shape: Schema) -> bool:
 
 
 def _add_excerpt_fields(shape: Schema) -> Schema:
-    """Add the fields of a text that was cut, where there is a text."""
+    """Add the fields of a text that was cut, if there is a text."""
     properties = shape.get("properties", {})
     if properties.get("content") != {"type": "string"}:
         return shape

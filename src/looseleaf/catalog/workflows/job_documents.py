@@ -90,13 +90,13 @@ class JobInfo:
         source: What started it: pipeline, system, direct or chat.
         pipeline_id: The pipeline; 0 for a direct job.
         flow_id: The flow; 0 for a direct job.
-        agent: The slug of the agent it acts as; "" for none.
+        agent: The slug of the agent it acts as, or "" if none.
         task_type: The system task of a direct job.
         created_at: When it was asked for.
         started_at: When its first step began; "" before.
         completed_at: When it ended; "" before.
         seconds: The time from the first step to the end.
-        next_attempt_at: The time of the next attempt, or of the end of waiting; "" where neither.
+        next_attempt_at: The time of the next attempt, or of the end of waiting, or "" if neither.
         attempts: The number of transient failures so far.
         model: The model that counts for the limit of jobs per model.
         input_tokens: The tokens that models read.

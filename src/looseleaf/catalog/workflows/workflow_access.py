@@ -82,7 +82,7 @@ def find_job(context: Context, job_id: int) -> Job:
 
 
 def find_parent_job(context: Context) -> int:
-    """Find the job whose model runs this operation as a tool; 0 outside of jobs."""
+    """Find the job whose model runs this operation as a tool, or 0 outside of jobs."""
     if context.activity.kind != JOB:
         return 0
     number = context.activity.id.removeprefix("job-").partition("/")[0]
@@ -90,7 +90,7 @@ def find_parent_job(context: Context) -> int:
 
 
 def list_agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None:
-    """Give the agents whose pipelines are listed: the one named, or all that may be seen.
+    """Return the agents whose pipelines are listed: the one named, or all that may be seen.
 
     None is every agent, deleted ones too, which only the local administrator sees.
     """
@@ -104,7 +104,7 @@ def list_agent_ids(context: Context, agent: str | int | None) -> Sequence[int] |
 
 
 def find_agent_slug(context: Context, agent_id: int) -> str:
-    """Give the slug of an agent for people; "" where the agent was deleted."""
+    """Return the slug of an agent for people, or "" if the agent was deleted."""
     try:
         return context.parts.agents.slug_of(agent_id)
     except AgentMissing:
@@ -112,7 +112,7 @@ def find_agent_slug(context: Context, agent_id: int) -> str:
 
 
 def require_version(context: Context, noun: str, actual: str, if_match: str | None) -> None:
-    """Raise where a change names another version, or none though a version is required."""
+    """Raise if a change names another version, or none though a version is required."""
     change = context.change("update", if_match=if_match)
     if change.precondition is None:
         if change.must_name_version:
@@ -129,7 +129,7 @@ def _parse_id(reference: str | int) -> int | None:
 
 
 def _is_visible(context: Context, agent_id: int) -> bool:
-    """Say whether the agent of a workflow is seen; raise `Forbidden` where more is needed."""
+    """Return whether the agent of a workflow is seen; raise `Forbidden` if more is needed."""
     if context.principal.is_local:
         return True
     try:

@@ -25,7 +25,7 @@ _LISTS = ("enabled_tools", "disabled_tools")
 def narrow_tools(
     operations: OperationList, pipeline: Pipeline, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Give the fields of a request by which a pipeline and the settings of its step narrow tools.
+    """Return the fields of a request by which a pipeline and the settings of its step narrow tools.
 
     The agent's own policy also holds: a workflow only takes tools away.
     """
@@ -49,7 +49,7 @@ def narrow_tools(
 def check_workflow_names(
     operations: OperationList, pipeline: Pipeline, flows: Iterable[Flow]
 ) -> None:
-    """Refuse a pipeline with its flows where one of them names an unknown tool."""
+    """Refuse a pipeline with its flows if one of them names an unknown tool."""
     check_policy_names(operations, pipeline.tool_policy)
     check_step_names(operations, pipeline.steps)
     for flow in flows:

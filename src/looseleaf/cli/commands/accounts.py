@@ -192,7 +192,7 @@ def list_grants(options: SharedOptions, agent: str | None, user: str | None) -> 
 @click.argument("role", type=click.Choice(ROLES))
 @with_shared_options("format", "reason")
 def give_role(options: SharedOptions, agent: str, user: str, role: str) -> None:
-    """Give a user a role on an agent.
+    """Grant a user a role on an agent.
 
     A viewer reads the agent's pages, an operator also writes them, an admin also changes the
     agent's identity.

@@ -140,7 +140,7 @@ def show(options: SharedOptions, agent: str | None) -> None:
 @click.option("--name", default="", help="The new name for people.")
 @with_shared_options("format")
 def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
-    """Give an agent another slug.
+    """Change an agent's slug.
 
     Its folder moves; its id, its pages and their history stay.
     """

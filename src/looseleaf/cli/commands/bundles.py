@@ -337,7 +337,7 @@ def inspect_bundle(options: SharedOptions, source: str) -> None:
 @source_argument
 @with_shared_options("format")
 def validate_bundle(options: SharedOptions, source: str) -> None:
-    """Say whether a bundle can run here.
+    """Check whether a bundle can run here.
 
     Exits with 1 if it cannot.
     """
@@ -363,7 +363,7 @@ def validate_bundle(options: SharedOptions, source: str) -> None:
 def rebase_bundle(options: SharedOptions, source: str, *, diff: bool) -> None:
     """Preview how a bundle and local changes would merge.
 
-    Pages merge by section, JSON by key. Where both sides changed the same part, the local side
+    Pages merge by section, JSON by key. If both sides changed the same part, the local side
     stays.
     """
     from looseleaf.operations import bundle_comparisons
@@ -389,7 +389,7 @@ def rebase_bundle(options: SharedOptions, source: str, *, diff: bool) -> None:
 @slug_option
 @with_shared_options("format")
 def show_bundle_status(options: SharedOptions, source: str, *, slug: str) -> None:
-    """Say whether an agent has a bundle's version.
+    """Check whether an agent has a bundle's version.
 
     Exits with 1 if it does not.
     """

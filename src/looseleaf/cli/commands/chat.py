@@ -115,7 +115,7 @@ def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
 
 
 def _find_similar_command(word: str) -> str:
-    """Find the command that a single word may be a misspelling of; "" for a real message."""
+    """Find the command that a single word may be a misspelling of, or "" for a real message."""
     parent = click.get_current_context().parent
     names = list(parent.command.commands) if parent and isinstance(parent.command, Group) else []
     matches = difflib.get_close_matches(word, names, 1, cutoff=0.75) if word.islower() else []
@@ -406,7 +406,7 @@ def search_sessions(options: SharedOptions, query: str, limit: int) -> None:
 @click.argument("title")
 @with_shared_options("format")
 def rename_session(options: SharedOptions, session: str, title: str) -> None:
-    """Give a session another title."""
+    """Rename a session."""
     from looseleaf.operations import sessions as operations
 
     session_info = operations.rename_session(options.open(), session, title)

@@ -147,7 +147,7 @@ def _print_report(report: ImportReport) -> None:
 
 
 def _format_rows(page: PageReport) -> Iterator[tuple[str, str, str, str]]:
-    """Give the rows of a page; rows after the first name further files of the source."""
+    """Yield the rows of a page; rows after the first name further files of the source."""
     place = f"{page.owner}: {page.file}" if page.layer == "agent" else f"{page.layer}: {page.file}"
     note = page.note if page.action in CHANGES else ""
     remark = "; ".join(text for text in (page.reason, note) if text)

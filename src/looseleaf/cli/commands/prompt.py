@@ -73,14 +73,14 @@ def with_workflow_options(function: Function) -> Function:
 
 
 def select_mode(mode: str | None, workflow: dict[str, Any]) -> str:
-    """Give the mode of a prompt: the named one, else pipeline for a workflow, else chat."""
+    """Return the mode of a prompt: the named one, else pipeline for a workflow, else chat."""
     is_workflow = workflow["pipeline"] is not None or workflow["flow"] is not None
     default = "pipeline" if is_workflow else "chat"
     return default if mode is None else mode
 
 
 def select_host(*, hook: bool, host: str | None) -> str:
-    """Return the selected host; "" without a hook."""
+    """Return the selected host, or "" without a hook."""
     return host or ("any" if hook else "")
 
 

@@ -427,7 +427,7 @@ def with_flow_options(function: Function) -> Function:
 
 
 def _parse_flow(options: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields of a flow that the options name."""
+    """Return the fields of a flow that the options name."""
     fields: dict[str, Any] = {
         name: options[name] for name in ("slug", "queue_mode") if options[name] is not None
     }

@@ -108,19 +108,19 @@ def _give_journal_to(workspace: Workspace, paths: list[str]) -> None:
 
 
 def _ask_for_journal() -> bool | None:
-    """Ask at a terminal whether agents may keep a journal; None where nobody can be asked."""
+    """Ask at a terminal whether agents may keep a journal, or None if nobody can be asked."""
     if sys.stdin is None or not sys.stdin.isatty():
         return None
     return click.confirm("May agents write a daily journal here?", default=True, err=True)
 
 
 def _differs(workspace: Workspace, journal: bool) -> bool:  # noqa: FBT001 - its only argument
-    """Say whether the setting of the journal differs; the database may have set it."""
+    """Return whether the setting of the journal differs; the database may have set it."""
     return workspace.database.settings().daily_memory_enabled != journal
 
 
 def _has_folder(old_files: dict[str, int], path: str) -> bool:
-    """Say whether the folder of a path had files before."""
+    """Return whether the folder of a path had files before."""
     folder = os.path.dirname(path)
     return any(old_path.startswith(f"{folder}/") for old_path in old_files)
 
@@ -128,7 +128,7 @@ def _has_folder(old_files: dict[str, int], path: str) -> bool:
 def _print_start(
     root: str, created_paths: list[str], changed_paths: list[str], *, journal: bool | None
 ) -> bool:
-    """Print the paths that changed; say whether any path changed."""
+    """Print the paths that changed; return whether any path changed."""
     if journal is not None:
         say(f"Agents may {'write' if journal else 'no longer write'} their daily journal here.")
     if not created_paths and not changed_paths:
@@ -160,7 +160,7 @@ def _print_next_steps(workspace: Workspace, root: str) -> None:
 
 
 def _read_change_times(root: str) -> dict[str, int]:
-    """Give the time of the last change of the settings file and of every file of the layers."""
+    """Return the time of the last change of the settings file and of every file of the layers."""
     change_times = {}
     paths = [f"{root}/{settings.FILE}"]
     for layer in LAYER_FOLDERS:
@@ -249,7 +249,7 @@ def _format_agent(info: StatusInfo) -> str:
 
 
 def _describe_source(options: SharedOptions) -> str:
-    """Say which rule found the workspace."""
+    """Return which rule found the workspace."""
     if options.remote is not None:
         return "--remote"
     if options.root is not None:
@@ -262,7 +262,7 @@ def _describe_source(options: SharedOptions) -> str:
 
 
 def _find_server(server_settings: Settings) -> str:
-    """Give the address of a Looseleaf server that listens where the settings say; else ""."""
+    """Return the address of a Looseleaf server that listens where the settings say; else ""."""
     connection = http.client.HTTPConnection(
         server_settings.host, server_settings.port, timeout=_PROBE_SECONDS
     )

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @value
 class FileEdit:
-    """A file before and after the edit; None where there is no file."""
+    """A file before and after the edit, or None if there is no file."""
 
     path: str
     before: bytes | None
@@ -62,12 +62,12 @@ class ClientSetup:
 
     @property
     def hook_file(self) -> str:
-        """The file of hooks; "" where the program has none."""
+        """The file of hooks, or "" if the program has none."""
         return self.client.hook_file(self.name, project=self.project)
 
     @property
     def policy_file(self) -> str:
-        """The file of our policy; "" where the program needs none."""
+        """The file of our policy, or "" if the program needs none."""
         return self.client.policy_file(self.name, project=self.project)
 
 
@@ -161,7 +161,7 @@ def read_file(path: str) -> bytes | None:
 def write(edits: list[FileEdit]) -> None:
     """Write the edits, each atomically, unless a file has changed meanwhile; file modes stay.
 
-    Where an edit fails, the edits before it are undone.
+    If an edit fails, the edits before it are undone.
     """
     finished_edits: list[FileEdit] = []
     try:

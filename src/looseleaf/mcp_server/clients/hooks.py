@@ -55,7 +55,7 @@ def build_plugin(command: list[str]) -> str:
 
 
 def is_plugin(text: str) -> bool:
-    """Say whether Looseleaf wrote a module."""
+    """Return whether Looseleaf wrote a module."""
     return text.startswith(_MARK)
 
 

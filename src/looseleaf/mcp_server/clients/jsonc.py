@@ -194,13 +194,13 @@ def _find_margin(text: str, at: int) -> str:
 
 
 def _starts_line(text: str, at: int) -> bool:
-    """Say whether only white space precedes a position in its line."""
+    """Return whether only white space precedes a position in its line."""
     begin = text.rfind("\n", 0, at) + 1
     return begin > 0 and not text[begin:at].strip()
 
 
 def _find_comma_end(text: str, at: int) -> int:
-    """Return the position after the comma that follows a value; 0 without a comma."""
+    """Return the position after the comma that follows a value, or 0 without a comma."""
     at = _skip(text, at)
     return at + 1 if text[at : at + 1] == "," else 0
 

@@ -52,7 +52,7 @@ def resolve_stable_command() -> list[str]:
 
 
 def in_package_cache(prefix: str) -> bool:
-    """Say whether an environment is in a package cache, as with uvx and pipx run."""
+    """Return whether an environment is in a package cache, as with uvx and pipx run."""
     folder = os.path.dirname(os.path.abspath(prefix))
     cache = settings.read_variable("UV_CACHE_DIR")
     if cache and f"{folder}/".startswith(os.path.join(os.path.abspath(cache), "")):
@@ -71,7 +71,7 @@ def build_hook_command(command: list[str], root: str, agent: str, *options: str)
 
 
 def read_connection(words: Sequence[object]) -> LaunchTarget | None:
-    """Parse a command line that Looseleaf wrote; None for any other."""
+    """Parse a command line that Looseleaf wrote, or None for any other."""
     texts = [word for word in words if isinstance(word, str)]
     is_server = "mcp" in texts and "--root" in texts
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)

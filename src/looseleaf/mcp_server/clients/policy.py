@@ -29,5 +29,5 @@ def build_policy(name: str) -> str:
 
 
 def is_policy(text: str) -> bool:
-    """Say whether Looseleaf wrote a policy."""
+    """Return whether Looseleaf wrote a policy."""
     return text.startswith(_MARK)

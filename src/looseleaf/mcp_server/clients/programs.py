@@ -24,7 +24,7 @@ class Client:
     """A program with its files of servers and session-start hooks, for a user and for a project.
 
     Of several files, the first that exists is used. `hooks` is "json" for a list of commands in a
-    JSON file, "plugin" for a module that the program loads, and "" where the program has no hooks.
+    JSON file, "plugin" for a module that the program loads, and "" if the program has no hooks.
     A policy is a file of our own that lets models use the tools that read and add.
     """
 
@@ -46,12 +46,12 @@ class Client:
         return _pick_existing(self.project_files if project else self.files())
 
     def hook_file(self, name: str, *, project: bool) -> str:
-        """Return the file for the hook of a server; "" where there is none."""
+        """Return the file for the hook of a server, or "" if there is none."""
         files = self.project_hook_files if project else self.hook_files()
         return _pick_existing(tuple(file.format(name=name) for file in files)) if files else ""
 
     def policy_file(self, name: str, *, project: bool) -> str:
-        """Return the file for the policy of a server; "" where there is none."""
+        """Return the file for the policy of a server, or "" if there is none."""
         files = () if project else self.policy_files()
         return _pick_existing(tuple(file.format(name=name) for file in files)) if files else ""
 

@@ -44,7 +44,7 @@ def read_status() -> list[Status]:
 
 
 def _is_user_file(client: Client) -> bool:
-    """Say whether the file of the project is the file of the user, as in the home folder."""
+    """Return whether the file of the project is the file of the user, as in the home folder."""
     files = (client.server_file(project=is_project) for is_project in (False, True))
     user_file, project_file = map(os.path.realpath, files)
     return user_file == project_file
@@ -107,7 +107,7 @@ def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, proje
 
 
 def _is_trusted(client: Client, hook_file: str) -> bool:
-    """Say whether a person has ever trusted a hook of this file; Codex stores the trust by path."""
+    """Return whether a person ever trusted a hook of this file; Codex stores trust by path."""
     try:
         text = (read_file(client.server_file(project=False)) or b"").decode()
         hooks_table = tomllib.loads(text).get("hooks")

@@ -59,7 +59,7 @@ _EAST_ASIAN_WEEKDAYS = {name: day for name, day in _WEEKDAY_OF.items() if name[0
 
 
 def build_day_terms(year: int, month: int, day: int) -> tuple[str, ...]:
-    """Give the terms by which a day of the journal is found: year, month, day, weekday."""
+    """Return the terms by which a day of the journal is found: year, month, day, weekday."""
     number = weekday_of(year, month, day)
     return (
         _build_year_term(year),
@@ -70,7 +70,7 @@ def build_day_terms(year: int, month: int, day: int) -> tuple[str, ...]:
 
 
 def parse_question_dates(question: str) -> tuple[str, ...]:
-    """Give the terms of the dates that a question names, in any of the known languages."""
+    """Return the terms of the dates that a question names, in any of the known languages."""
     words = split_words(question)
     terms: list[str] = []
     for at, word in enumerate(words):
@@ -89,7 +89,7 @@ def parse_question_dates(question: str) -> tuple[str, ...]:
 
 
 def _find_month(words: list[str], at: int) -> int:
-    """Find the month that a word names; 0 where the word is no month."""
+    """Find the month that a word names, or 0 if the word is no month."""
     word = words[at]
     before = words[at - 1] if at else ""
     after = words[at + 1] if at + 1 < len(words) else ""

@@ -17,7 +17,7 @@ _MARKER = b"datamachine-section-body"
 
 
 def fold_content(content: bytes) -> bytes:
-    """Give a page's text as it is compared: case folded, marker lines of bodies emptied."""
+    """Return a page's text as it is compared: case folded, marker lines of bodies emptied."""
     if _MARKER not in content and content.isascii():
         return content.lower()
     text = content.decode("utf-8", "replace")
@@ -37,7 +37,7 @@ def count_lines(folded_text: bytes, needle: bytes) -> int:
 
 
 def read_content(store: Store, shelf: Shelf, filename: str) -> bytes | None:
-    """Read a page for a search; None where there is none."""
+    """Read a page for a search, or None if there is none."""
     try:
         page = store.read(shelf.page(filename))
     except Unsafe:
@@ -46,7 +46,7 @@ def read_content(store: Store, shelf: Shelf, filename: str) -> bytes | None:
 
 
 def read_folded_pages(store: Store, shelf: Shelf) -> Iterator[tuple[str, bytes]]:
-    """Give every page of a shelf with its folded text."""
+    """Yield every page of a shelf with its folded text."""
     for entry in store.list_subtree(shelf, ""):
         content = read_content(store, shelf, entry.filename)
         if content is not None:

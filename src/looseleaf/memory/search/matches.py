@@ -35,7 +35,7 @@ class MatchCollector:
 
     @property
     def has_room(self) -> bool:
-        """Say whether one more match may be given."""
+        """Return whether one more match may be given."""
         return not self._is_full and len(self.matches) < self._limit
 
     def add(self, filename: str, content: bytes) -> int:
@@ -61,7 +61,7 @@ class MatchCollector:
         return count
 
     def notice(self, total: int) -> str:
-        """Say what was left out because of the bounds; "" where nothing was."""
+        """Return what was left out because of the bounds, or "" if nothing was."""
         parts = []
         if self._is_full:
             size = f"{self._bounds.bytes:,} bytes"
@@ -77,7 +77,7 @@ class MatchCollector:
     def _take(
         self, filename: str, number: int, lines: list[str], window: tuple[int, int], section: str
     ) -> None:
-        """Add one match; without its context, or cut, where it would not fit."""
+        """Add one match; without its context, or cut, if it would not fit."""
         line = lines[number - 1].removesuffix("\r")
         context = "\n".join(lines[window[0] : window[1]])
         if _count_bytes(line) + _count_bytes(context) > self._bytes:
@@ -100,6 +100,6 @@ def _find_lines(folded_text: bytes, needle: bytes) -> list[int]:
 
 
 def find_section_name(sections: tuple[Section, ...], line: int) -> str:
-    """Name the section that a 1-based line of the page belongs to; "" above the first header."""
+    """Name the section that a 1-based line of the page belongs to, or "" above the first header."""
     place = bisect_right(sections, line, key=lambda section: section.line)
     return sections[place - 1].name if place else ""

@@ -13,7 +13,7 @@ STEM = 5  # letters of a question's word that a line must contain
 
 
 def build_passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
-    """Give the best lines of a page that fit, in the order of the page.
+    """Return the best lines of a page that fit, in the order of the page.
 
     Each line brings the line before and after it, as long as there is room: in a conversation the
     answer often stands beside the words of the question.

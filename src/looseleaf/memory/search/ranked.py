@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-_MOST_LINES = 3  # of a passage where the best lines are comments
+_MOST_LINES = 3  # of a passage if the best lines are comments
 
 
 class PageFinder(Protocol):
-    """A faster way to the result of a scan; its methods give None where a scan is needed."""
+    """A faster way to the result of a scan; its methods give None if a scan is needed."""
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
-        """Count the lines with a folded text, by page below a folder; say how fresh that is."""
+        """Count the lines with a folded text, by page below a folder; return how fresh that is."""
 
     def rank_pages(
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
-        """Give the best pages for some terms, best first; only those that `keep` accepts."""
+        """Return the best pages for some terms, best first; only those that `keep` accepts."""
 
 
 class PastFinder(PageFinder, Protocol):
     """A page finder for the pages of one shelf as they were at a moment."""
 
     def read(self, scope: Scope) -> Found | None:
-        """Give a page as it was then; None where only the history has it."""
+        """Return a page as it was then, or None if only the history has it."""
 
 
 class Index(PageFinder, Protocol):
     """The page finder of all shelves as they are now, and its maintenance."""
 
     def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
-        """Give a page finder for a moment in the past; None where there is none."""
+        """Return a page finder for a moment in the past, or None if there is none."""
 
     def verify(self, shelf: Shelf) -> list[str]:
         """List the differences between the file of an index and its pages."""
@@ -88,7 +88,7 @@ def rank_pages(
 
 
 def _choose_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
-    """Choose the lines that show what a page is about; None where only comments do."""
+    """Choose the lines that show what a page is about, or None if only comments do."""
     if b"<!--" not in content:
         return build_passage(content, page.lines, terms)
     from looseleaf.memory.text.comments import blank_comments

@@ -66,20 +66,20 @@ class TermCounts:
 class PageWords(Protocol):
     """The words of a set of pages. Each page has a place, from 0 on; a place may be empty."""
 
-    names: list[str]  # by place; "" where there is no page
-    lengths: list[int]  # words, by place; 0 where there is no page
+    names: list[str]  # by place, or "" if there is no page
+    lengths: list[int]  # words, by place, or 0 if there is no page
     pages: int  # how many there are
     total: int  # words of all pages
 
     def counts(self, term: str) -> TermCounts:
-        """Give how often each page holds a term."""
+        """Return how often each page holds a term."""
 
     def stems(self, place: int) -> str:
-        """Give the stems of a page as `stem_lines` does."""
+        """Return the stems of a page as `stem_lines` does."""
 
 
 def parse_question(question: str) -> tuple[str, ...]:
-    """Give the terms of a question: the stems it is about and the dates it names."""
+    """Return the terms of a question: the stems it is about and the dates it names."""
     return (*parse_question_terms(question), *parse_question_dates(question))[:_MOST_TERMS]
 
 
@@ -102,7 +102,7 @@ def count_words(filename: str, stems: str) -> dict[str, int]:
 def rank(
     words: PageWords, terms: tuple[str, ...], limit: int, keep: Filter | None = None
 ) -> list[RankedPage]:
-    """Give the pages that are about the terms, best first; `keep` says which pages count.
+    """Return the pages that are about the terms, best first; `keep` says which pages count.
 
     A coarse sum finds the candidates among all pages; these are then scored line by line.
     """
@@ -162,11 +162,11 @@ class ScannedWords:
         self.pages, self.total = len(self.names), sum(self.lengths)
 
     def counts(self, term: str) -> TermCounts:
-        """Give how often each page holds a term."""
+        """Return how often each page holds a term."""
         return sum_counts(bytes([counts.get(term, 0) for counts in self._counts]))
 
     def stems(self, place: int) -> str:
-        """Give the stems of a page."""
+        """Return the stems of a page."""
         return self._stems[place]
 
 
@@ -250,7 +250,7 @@ class _LineWeights(dict[int, float]):
 def _find_best_lines(
     stems: str, terms: list[tuple[str, int, int]], weights: _LineWeights
 ) -> list[tuple[float, int]]:
-    """Give the best lines of a page, as (score, where the line begins), the best first.
+    """Return the best lines of a page, as (score, where the line begins), the best first.
 
     Each term comes with how often the page holds it, and with its bit.
     """

@@ -29,7 +29,7 @@ class PageHit:
 class SearchResults:
     """The first matches, the numbers of all matching lines and pages, and their freshness.
 
-    Where several words match nowhere, `ranked` has the pages that are about them, best first.
+    If several words match nowhere, `ranked` has the pages that are about them, best first.
     `notice` says so, and says what was left out of the matches because the answer is bounded.
     `unseen` has the first pages, and `unseen_total` the number of pages, that were not searched:
     their versions of the time in question are no longer kept.

@@ -1,4 +1,4 @@
-"""Search: a text in the lines of pages; the pages about its words, where no line has it."""
+"""Search: a text in the lines of pages; the pages about its words, if no line has it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # A search through years of days parses thousands of names, the same at each search.
 _DAYS: dict[str, str] = {}
 _REMEMBER = 8192
-_RANKED_PAGES = 5  # given where no line matches
+_RANKED_PAGES = 5  # given if no line matches
 _NO_LINE_NOTICE = "No line has this text."
 _NOTHING_NOTICE = "No line has this exact text, and no page is about its words."
 _RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are about its words."
@@ -103,7 +103,7 @@ def search(
 
 
 def _check_query(query: Query) -> str:
-    """Give the folded text of a query that can be answered."""
+    """Return the folded text of a query that can be answered."""
     if not query.text:
         raise InvalidQuery(query.text, "it is empty")
     if "\n" in query.text:
@@ -137,7 +137,7 @@ def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Coun
 
 
 def _build_filter(query: Query) -> Filter | None:
-    """Build the function that says whether a page is searched; None where all pages are."""
+    """Build the function that says whether a page is searched, or None if all pages are."""
     if query.filename:
         return lambda filename: filename == query.filename
     keep = query.keep
@@ -167,7 +167,7 @@ def _is_in_range(filename: str, query: Query) -> bool:
 
 
 def _find_day(filename: str) -> str:
-    """Give the day whose page this is, as YYYY-MM-DD, else ""."""
+    """Return the day whose page this is, as YYYY-MM-DD, else ""."""
     day = _DAYS.get(filename)
     if day is None:
         day = str(day_of(filename) or "")

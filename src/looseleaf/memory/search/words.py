@@ -31,7 +31,7 @@ _PLAIN = bytes(code if code == 10 or chr(code).isalnum() else 32 for code in ran
 
 
 def stem_lines(folded_text: bytes) -> str:
-    """Give the stems of the words of a folded text, line by line.
+    """Return the stems of the words of a folded text, line by line.
 
     Each stem stands between two spaces, so that it can be found without splitting the text.
     """
@@ -47,12 +47,12 @@ def split_words(text: str) -> list[str]:
 
 
 def is_question(text: str) -> bool:
-    """Say whether a text has several words, so that it may be a question and no exact text."""
+    """Return whether a text has several words, so that it may be a question and no exact text."""
     return len([stem for word in split_words(text) for stem in _stem_question_word(word)]) > 1
 
 
 def parse_question_terms(question: str) -> tuple[str, ...]:
-    """Give the stems of a question, each once, without stop words."""
+    """Return the stems of a question, each once, without stop words."""
     words = split_words(question)
     language = max(
         STOP_WORDS, key=lambda candidate: sum(map(STOP_WORDS[candidate].__contains__, words))
@@ -111,7 +111,7 @@ class _Stems(dict[str, str]):
 
 
 def _stem_page_word(word: str) -> list[str]:
-    """Give the stems of a page's word; in a script without spaces, its characters and pairs."""
+    """Return the stems of a page's word; in a script without spaces, its characters and pairs."""
     if word.isascii():
         return [_stem_word(word)]
     stems = []

@@ -43,7 +43,7 @@ _OTHER_TAG = re.compile(rf"(?:<{_TAG}(?:{_ATTRIBUTE})*\s*/?>|</{_TAG}\s*>)[ \t]*
 
 @lru_cache(maxsize=32)
 def without_comments(text: str) -> str:
-    """Give a page without the lines that hold only comments; every other byte stays."""
+    """Return a page without the lines that hold only comments; every other byte stays."""
     # Cached, since the pages that all agents share are in every prompt.
     if "<!--" not in text:
         return text
@@ -55,7 +55,7 @@ def without_comments(text: str) -> str:
 
 
 def blank_comments(text: str) -> str:
-    """Give a page with an empty line for each comment line; the others keep their numbers."""
+    """Return a page with an empty line for each comment line; the others keep their numbers."""
     if "<!--" not in text:
         return text
     parts, at = [], 0
@@ -66,7 +66,7 @@ def blank_comments(text: str) -> str:
 
 
 def is_unwritten(text: str) -> bool:
-    """Say whether a page without its comments has only headings (`#` lines), or nothing."""
+    """Return whether a page without its comments has only headings (`#` lines), or nothing."""
     # Line by line, since the first line of prose decides about a long page.
     lines = (match.group() for match in _LINE_TEXT.finditer(text))
     return all(not line.strip() or _HEADING.match(line.lstrip(" ")) is not None for line in lines)
@@ -98,7 +98,7 @@ class _CommentScanner:
         return ranges
 
     def _read_line(self, number: int) -> tuple[int, bool]:
-        """Read a line, or all lines of a comment; give the last, and whether to remove them."""
+        """Read a line, or all lines of a comment; return the last, and whether to remove them."""
         line = self.lines[number][2]
         column, at = _measure_indent(line)
         if at == len(line):
@@ -132,7 +132,7 @@ class _CommentScanner:
         self.paragraph = self.empty_item = False
 
     def _continues_lazily(self, rest: str, indent: int) -> bool:
-        """Say whether a line outside a list item's indent still belongs to its paragraph."""
+        """Return whether a line outside a list item's indent still belongs to its paragraph."""
         if not self.paragraph or self.fence or self.html:
             return False
         if indent >= _CODE_COLUMNS:
@@ -226,7 +226,7 @@ class _CommentScanner:
 
 
 def _measure_indent(line: str, at: int = 0, column: int = 0) -> tuple[int, int]:
-    """Give the column and the offset of the first character that is no space or tab."""
+    """Return the column and the offset of the first character that is no space or tab."""
     while at < len(line) and line[at] in " \t":
         column += 1 if line[at] == " " else 4 - column % 4
         at += 1

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"(.+?) (?:\d|\(\d\))(\.\w+)")
 
 
 def find_conflict_line(text: str) -> int:
-    """Give the line at which a merge left its markers, counted from 1; 0 where it left none."""
+    """Return the line at which a merge left its markers, counted from 1, or 0 if it left none."""
     if f"\n{_MIDDLE}" not in text:
         return 0
     begin = has_middle = 0
@@ -41,7 +41,7 @@ def find_conflict_line(text: str) -> int:
 
 
 def find_original_page(name: str, siblings: Collection[str]) -> str:
-    """Find the page that a file is a second version of; "" where it is no such copy."""
+    """Find the page that a file is a second version of, or "" if it is no such copy."""
     for pattern in _COPIES:
         match = pattern.fullmatch(name)
         if match:

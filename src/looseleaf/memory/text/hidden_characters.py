@@ -18,7 +18,7 @@ _FIRST_JOINED = "\u0590"  # no script before this one is written with joiners
 
 
 def is_invisible(character: str) -> bool:
-    """Say whether a character shows nothing, or changes how its neighbors are shown."""
+    """Return whether a character shows nothing, or changes how its neighbors are shown."""
     category = unicodedata.category(character)
     return (
         category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -30,10 +30,10 @@ def is_invisible(character: str) -> bool:
 
 
 def find_invisible(text: str, *, allow_joiners: bool = False) -> str:
-    """Name the first invisible character of a text, as U+200B; "" where there is none.
+    """Name the first invisible character of a text, as U+200B, or "" if there is none.
 
     In text that people read, `allow_joiners` accepts the characters that join letters of some
-    scripts or parts of an emoji, where they stand between two of them.
+    scripts or parts of an emoji, if they stand between two of them.
     """
     if text.isascii() and text.isprintable():
         return ""
@@ -44,7 +44,7 @@ def find_invisible(text: str, *, allow_joiners: bool = False) -> str:
 
 
 def describe_hidden(text: str) -> str:
-    """Say how many hidden characters a text has, and where the first is; "" where it has none.
+    """Return how many hidden characters a text has, and where the first is, or "" if it has none.
 
     Hidden are characters that show nothing or change the order in which others are shown. Line
     ends, tabs, spaces, joiners of letters or emoji, and characters for private use are not.
@@ -59,7 +59,7 @@ def describe_hidden(text: str) -> str:
 
 
 def list_hidden_places(text: str) -> list[int]:
-    """Give the place of each hidden character of a text."""
+    """Return the place of each hidden character of a text."""
     return [
         match.start() for match in _SUSPECT.finditer(text) if not _is_joint(text, match.start())
     ]

@@ -47,7 +47,7 @@ def diff_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -
 
 
 def diff_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
-    """Give the ranges in which two lists of lines or words differ, in order."""
+    """Return the ranges in which two lists of lines or words differ, in order."""
     return _merge_ranges(_Search(old, new).compare(0, len(old), 0, len(new)))
 
 
@@ -60,7 +60,7 @@ class _Search:
         self.is_coarse = False
 
     def compare(self, a: int, b: int, c: int, d: int) -> Iterator[Range]:
-        """Give the ranges in which old[a:b] and new[c:d] differ, in order."""
+        """Yield the ranges in which old[a:b] and new[c:d] differ, in order."""
         old, new = self.old, self.new
         while a < b and c < d and old[a] == new[c]:
             a, c = a + 1, c + 1
@@ -91,7 +91,7 @@ class _Search:
             yield from shortest
 
     def _find_shortest(self, a: int, b: int, c: int, d: int) -> list[Range] | None:
-        """Find the shortest edit script; None where the steps do not suffice."""
+        """Find the shortest edit script, or None if the steps do not suffice."""
         rows, columns = b - a, d - c
         if not rows or not columns:
             return [(a, b, c, d)]
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _goes_down(reach: list[int], middle: int, diagonal: int, edits: int) -> bool:
-    """Say whether the best path to a diagonal inserts a line; else it deletes one."""
+    """Return whether the best path to a diagonal inserts a line; else it deletes one."""
     if diagonal in (-edits, edits):
         return diagonal == -edits
     return reach[middle + diagonal - 1] < reach[middle + diagonal + 1]
@@ -132,7 +132,7 @@ def _advance(reach: list[int], middle: int, diagonal: int, edits: int) -> int:
 
 
 def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, int]) -> list[Range]:
-    """Follow the path of the search back, and give its edits in order."""
+    """Follow the path of the search back, and return its edits in order."""
     x, y = end
     (a, c), ranges = start, []
     for edits in range(len(trail) - 1, 0, -1):

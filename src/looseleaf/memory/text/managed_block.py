@@ -26,7 +26,7 @@ def put_block(file_text: str | None, content: str) -> str:
 
 
 def find_block(text: str) -> str | None:
-    """Give the text in the managed block of a file; None where it has none, or a damaged one."""
+    """Return the text in the managed block of a file, or None if it has none, or a damaged one."""
     try:
         before, after = _split_around_block(text)
     except Invalid:
@@ -37,7 +37,7 @@ def find_block(text: str) -> str | None:
 
 
 def remove_block(text: str) -> str:
-    """Give the text of a file without its managed block; a damaged block stays."""
+    """Return the text of a file without its managed block; a damaged block stays."""
     if find_block(text) is None:
         return text
     before, after = _split_around_block(text)

@@ -134,7 +134,7 @@ class Replacement:
 
 
 def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None:
-    """Raise `LossRefused` where a replacement is most likely not the whole text."""
+    """Raise `LossRefused` if a replacement is most likely not the whole text."""
     if change.operation in _MEANT:
         return
     before, after = replacement.before, replacement.after
@@ -151,7 +151,7 @@ def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None
 
 
 def find_placeholder(text: bytes) -> str:
-    """Give the last line of a text if it only stands for text that was left out; else ""."""
+    """Return the last line of a text if it only stands for text that was left out; else ""."""
     line = text.rstrip()[-4 * _LONGEST :].rpartition(b"\n")[2].decode(errors="replace").strip()
     if not line or len(line) > _LONGEST:
         return ""

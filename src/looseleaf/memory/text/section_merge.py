@@ -19,7 +19,7 @@ CHOICES = (MINE, THEIRS, BOTH)
 
 @value
 class SectionMerge:
-    """One section in three versions; None where a version does not have it."""
+    """One section in three versions, or None if a version does not have it."""
 
     title: str  # "" above the first header
     state: str
@@ -33,7 +33,7 @@ class SectionMerge:
         return MINE if self.state == SAME else self.state
 
     def text(self, choice: str) -> str:
-        """Give the section as chosen; both sides together lose no line that either side added."""
+        """Return the section as chosen; both sides together lose no line that either side added."""
         if choice == MINE:
             return self.mine or ""
         if choice == THEIRS:
@@ -65,7 +65,7 @@ def merge_sections(parts: Sequence[SectionMerge], choices: Mapping[int, str]) ->
 
 
 def merge_lines(base: str, mine: str, theirs: str) -> str:
-    """Merge two changes line by line; where both changed the same lines, theirs come first."""
+    """Merge two changes line by line; if both changed the same lines, theirs come first."""
     start, my_lines, their_lines = (split_at_line_feeds(text) for text in (base, mine, theirs))
     edits = sorted(
         [(a, b, 1, my_lines[c:d]) for a, b, c, d in diff_ranges(start, my_lines)]
@@ -87,7 +87,7 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
 
 
 def split_at_line_feeds(text: str) -> list[str]:
-    """Give the lines of a text with their ends; a form feed or U+2028 ends no line."""
+    """Return the lines of a text with their ends; a form feed or U+2028 ends no line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     return [*lines[:-1], *([lines[-1][:-1]] if lines[-1] != "\n" else [])]
 
@@ -113,7 +113,7 @@ def _strip_line_ends(lines: list[str]) -> set[str]:
 
 
 def _split_sections(text: str) -> dict[Key, str]:
-    """Give the text of each section with its header, and the text above the first one."""
+    """Return the text of each section with its header, and the text above the first one."""
     sections = list_sections(text)
     first = sections[0].start if sections else len(text)
     parts: dict[Key, str] = {("", 0): text[:first]} if text[:first] else {}
@@ -125,7 +125,7 @@ def _split_sections(text: str) -> dict[Key, str]:
 
 
 def _order_keys(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
-    """Give every section once: in my order, and the others after their neighbors."""
+    """Return every section once: in my order, and the others after their neighbors."""
     own_keys = set(my_keys)
     followers: dict[Key | None, list[Key]] = {}  # by the section of ours that they come after
     neighbor: Key | None = None

@@ -32,7 +32,7 @@ class DiffLine:
 
     kind: str
     segments: tuple[Segment, ...]
-    old: int = 0  # its number in the old version, from 1; 0 where it is not there
+    old: int = 0  # its number in the old version, from 1, or 0 if it is not there
     new: int = 0
     count: int = 1
 
@@ -70,7 +70,7 @@ def diff_words(old: str, new: str, *, context: int = _CONTEXT) -> WordDiff:
 
 
 def split_lines(text: str) -> list[str]:
-    """Give the lines of a text; a final newline ends a line and begins none."""
+    """Return the lines of a text; a final newline ends a line and begins none."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 
@@ -83,7 +83,7 @@ def _build_unchanged(
     is_first: bool,
     is_last: bool = False,
 ) -> Iterator[DiffLine]:
-    """Give the lines next to a change, and one gap in the place of the others."""
+    """Yield the lines next to a change, and one gap in the place of the others."""
     head = 0 if is_first else context
     tail = 0 if is_last else context
     gap_size = len(lines) - head - tail

@@ -152,7 +152,7 @@ class AnswerBuilder:
 
 
 def _extract_text(content: object) -> str:
-    """Give the text of the content, which some servers send in typed parts."""
+    """Return the text of the content, which some servers send in typed parts."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else ""

@@ -30,7 +30,7 @@ _MORE = ('"part_kind":"thinking"', 'signature":', '"phase":')
 
 
 def messages_of(question: Question) -> list[ModelMessage]:
-    """Give a question in the library's format; messages between two answers are one request."""
+    """Return a question in the library's format; messages between two answers are one request."""
     parts: list[ModelRequestPart] = [SystemPromptPart(text) for text in question.system]
     messages: list[ModelMessage] = []
     for message in question.messages:
@@ -70,7 +70,7 @@ def _build_response(message: Message) -> ModelResponse:
 
 
 def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer:
-    """Give an answer of the library in our format, with the library's own JSON beside it."""
+    """Return an answer of the library in our format, with the library's own JSON beside it."""
     calls = tuple(
         ToolCall(part.tool_call_id, part.tool_name, part.args_as_json_str())
         for part in response.parts

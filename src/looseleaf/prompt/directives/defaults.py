@@ -32,17 +32,17 @@ _CORE = (
 
 
 def core_text(_view: DirectiveView) -> Iterable[Text]:
-    """Say how to read the pages that follow."""
+    """Return how to read the pages that follow."""
     yield Text(_CORE)
 
 
 def core_memory_files(view: DirectiveView) -> Iterable[Text | LeftOut]:
-    """Give the registered pages: who the agent is, whom it works for, what it knows."""
+    """Return the registered pages: who the agent is, whom it works for, what it knows."""
     return view.registered_pages()
 
 
 def daily_memory(view: DirectiveView) -> Iterable[Text | LeftOut]:
-    """Give the journal of the last days to agents that opted in, newest first."""
+    """Return the journal of the last days to agents that opted in, newest first."""
     config = view.agent.configuration.daily_memory
     if not config.enabled:
         yield LeftOut("daily-memory", "off", detail=_format_journal_advice(view.agent.slug))
@@ -72,19 +72,19 @@ def _format_journal_advice(agent: str) -> str:
 
 
 def pipeline_memory_files(view: DirectiveView) -> Iterable[Text | LeftOut]:
-    """Give the pages that a pipeline asks for."""
+    """Return the pages that a pipeline asks for."""
     pipeline = view.request.pipeline
     return view.pages(pipeline.memory_files) if pipeline else ()
 
 
 def flow_memory_files(view: DirectiveView) -> Iterable[Text | LeftOut]:
-    """Give the pages that a flow asks for, on top of its pipeline's."""
+    """Return the pages that a flow asks for, on top of its pipeline's."""
     flow = view.request.flow
     return view.pages(flow.memory_files) if flow else ()
 
 
 def pipeline_system_prompt(view: DirectiveView) -> Iterable[Text]:
-    """Say what a pipeline is for, and which of its steps is asking."""
+    """Return what a pipeline is for, and which of its steps is asking."""
     pipeline = view.request.pipeline
     if pipeline is None:
         return
@@ -102,7 +102,7 @@ def pipeline_system_prompt(view: DirectiveView) -> Iterable[Text]:
 
 
 def pipeline_context_files(view: DirectiveView) -> Iterable[Text | File | LeftOut]:
-    """Give a pipeline's reference material: text as text, anything else as a file."""
+    """Return a pipeline's reference material: text as text, anything else as a file."""
     pipeline = view.request.pipeline
     for file in pipeline.context_files if pipeline else ():
         layer = f"pipeline {pipeline.id}" if pipeline else ""

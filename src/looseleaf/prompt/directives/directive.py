@@ -45,7 +45,7 @@ class Directive:
     owner: str = ""
 
     def speaks_in(self, mode: str) -> bool:
-        """Say whether it contributes to requests in this mode."""
+        """Return whether it contributes to requests in this mode."""
         return EVERY_MODE in self.modes or mode in self.modes
 
 
@@ -86,7 +86,7 @@ class Directives(NamedRegistry):
         return directive
 
     def all(self) -> tuple[Directive, ...]:
-        """Give every directive by priority, then by name, whatever the order of registration."""
+        """Return every directive by priority, then by name, whatever the order of registration."""
         return self._by_priority()
 
 

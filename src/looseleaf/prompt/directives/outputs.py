@@ -7,7 +7,7 @@ import json
 from looseleaf.errors import Invalid
 from looseleaf.values import value
 
-# The order in which pages are kept where room is short: pages of this agent and its person, then
+# The order in which pages are kept if room is short: pages of this agent and its person, then
 # pages that others wrote, then pages that can be generated again or were never filled in.
 OWN_PAGE, OTHER_PAGE, GENERATED_PAGE = 1, 2, 3
 
@@ -45,7 +45,7 @@ class Source:
     changed: str = ""  # a day
     by: str = ""
     comments: int = 0  # the bytes of comments that were left out
-    rank: int = OTHER_PAGE  # the lowest is kept first where room is short
+    rank: int = OTHER_PAGE  # the lowest is kept first if room is short
 
 
 @value
@@ -116,7 +116,7 @@ class LeftOut:
 
 
 def render_output(output: Text | Data | File) -> str:
-    """Give an output as the content of a system message."""
+    """Return an output as the content of a system message."""
     if isinstance(output, Text):
         return output.content
     if isinstance(output, Data):

@@ -24,7 +24,7 @@ class Sources(Protocol):
         """Read a page."""
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the change that made the present text of a page; None where it is not known."""
+        """Return the change that made the present text of a page, or None if it is not known."""
 
 
 class PresentSources:
@@ -38,7 +38,7 @@ class PresentSources:
         return self.pages.read(scope)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the newest change."""
+        """Return the newest change."""
         history = self.history_for(scope)
         return history.latest(scope) if history is not None else None
 
@@ -54,5 +54,5 @@ class PastSources:
         return self.pages.read(scope)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the change that was the newest then."""
+        """Return the change that was the newest then."""
         return pick_revision(scope.filename, self.pages.history.revisions(scope), self.pages.moment)

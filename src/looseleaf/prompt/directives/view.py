@@ -87,11 +87,11 @@ class DirectiveView:
         return self.request.mode
 
     def day(self, back: int = 0) -> str:
-        """Give today's date in UTC, or an earlier one."""
+        """Return today's date in UTC, or an earlier one."""
         return format_date(self.now - back * DAY_SECONDS)
 
     def registered_pages(self) -> Iterable[Text | LeftOut]:
-        """Give the registered pages of this mode, each a text or the rule that left it out."""
+        """Return the registered pages of this mode, each a text or the rule that left it out."""
         request, registry = self.request, self.parts.registry
         decisions = resolve_registered(
             registry.files(),
@@ -111,12 +111,12 @@ class DirectiveView:
                 yield LeftOut(file.filename, "filtered", file.layer)
             else:
                 yield self._read_page(file.filename, file.layer)
-        # Where no page at all can be read, the store is at fault, and no prompt is given.
+        # If no page at all can be read, the store is at fault, and no prompt is given.
         if self.failure and all(isinstance(page, Missing) for _, page in self.reads):
             raise self.failure
 
     def pages(self, names: Iterable[str]) -> Iterable[Text | LeftOut]:
-        """Give some pages by name, each a text or the rule that left it out."""
+        """Return some pages by name, each a text or the rule that left it out."""
         request, registry = self.request, self.parts.registry
         decisions = resolve_names(
             tuple(names),
@@ -137,7 +137,7 @@ class DirectiveView:
                 yield self._read_page(name, layer)
 
     def tools(self) -> Iterable[tuple[Tool, PolicyDecision]]:
-        """Give the tools that the request brings, each with the decision about it."""
+        """Return the tools that the request brings, each with the decision about it."""
         return self.parts.decide_tools(self.request) if self.request.tools else ()
 
     def _filter_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -198,7 +198,7 @@ class DirectiveView:
     def _render_page(
         self, page: Found, source: Source, text: str, filtered_text: str
     ) -> Text | LeftOut:
-        """Give a page as the model reads it: without notes for people, unless they are kept."""
+        """Return a page as the model reads it: without notes for people, unless they are kept."""
         plain = without_comments(filtered_text)
         is_starter = is_unwritten(plain)
         if self.parts.keep_comments:

@@ -43,11 +43,11 @@ class SqlAccounts:
         self.settings = SqlSettings(self)
 
     def version(self) -> int:
-        """Give a number that grows with every change of accounts or settings."""
+        """Return a number that grows with every change of accounts or settings."""
         return self.database.version()
 
     def runtime_settings(self) -> Mapping[str, Any]:
-        """Give every setting that was made while running, by name."""
+        """Return every setting that was made while running, by name."""
         return self.settings.all()
 
     def add_event(self, event: Event) -> None:
@@ -71,7 +71,7 @@ class SqlAccounts:
             yield connection
 
     def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
-        """End every credential of an agent and every role on it; say whether there was any."""
+        """End every credential of an agent and every role on it; return whether there was any."""
         credentials, grants = tables.credentials, tables.grants
         with self.database.writing() as connection:
             credentials_ended = _end(connection, credentials.c.agent_id == agent_id, time)
@@ -107,12 +107,12 @@ class SqlAccounts:
 
 
 def build_start_event(login: str) -> Event:
-    """Give the event of the first start, which creates the first user."""
+    """Return the event of the first start, which creates the first user."""
     return Event(action="first start", target=f"login={login}", actor_kind=TASK, origin=FROM_SYSTEM)
 
 
 def _end(connection: sa.Connection, condition: sa.ColumnElement[bool], time: float) -> bool:
-    """End the credentials that have not ended; say whether there was any."""
+    """End the credentials that have not ended; return whether there was any."""
     credentials = tables.credentials
     update = credentials.update().where(condition & (credentials.c.ended == 0))
     result = connection.execute(update.values(ended=round(time * MICRO)))
@@ -128,7 +128,7 @@ class SqlUsers:
         self._accounts = accounts
 
     def add(self, user: User, event: Event) -> User:
-        """Add a user (id 0: the next one); `UserExists` where the login or the id is taken."""
+        """Add a user (id 0: the next one); raise `UserExists` if the login or the id is taken."""
         with self._accounts.changing(event) as connection:
             is_taken = (tables.users.c.folded == casefold_name(user.login)) | (
                 tables.users.c.id == user.id
@@ -192,7 +192,7 @@ class SqlGrants:
         self._accounts = accounts
 
     def put(self, grant: Grant, event: Event) -> None:
-        """Give a user a role on an agent, in place of an earlier role."""
+        """Grant a user a role on an agent, in place of an earlier role."""
         with self._accounts.changing(event) as connection:
             is_grant = _build_condition(grant.user_id, grant.agent_id)
             before = connection.execute(tables.grants.delete().where(is_grant)).rowcount
@@ -201,7 +201,7 @@ class SqlGrants:
             count_rows(connection, tables.grants, 1 - before)
 
     def remove(self, user_id: int, agent_id: int, event: Event) -> bool:
-        """Take a role away; say whether there was one."""
+        """Take a role away; return whether there was one."""
         with self._accounts.database.writing() as connection:
             deletion = connection.execute(
                 tables.grants.delete().where(_build_condition(user_id, agent_id))
@@ -254,7 +254,7 @@ class SqlCredentials:
             return [_build_value(Credential, row) for row in rows]
 
     def end(self, identity: str, time: float, event: Event) -> bool:
-        """End a credential; False where it had ended before, so that one caller wins."""
+        """End a credential; return False if it had ended before, so that one caller wins."""
         with self._accounts.database.writing() as connection:
             has_ended = _end(connection, tables.credentials.c.id == identity, time)
             if has_ended:
@@ -278,7 +278,7 @@ class SqlSettings:
         self._accounts = accounts
 
     def all(self) -> Mapping[str, Any]:
-        """Give every setting made, by name."""
+        """Return every setting made, by name."""
         query = sa.select(tables.settings).order_by(tables.settings.c.name)
         with self._accounts.database.reading() as connection:
             return {row.name: json.loads(row.setting) for row in connection.execute(query)}
@@ -297,7 +297,7 @@ class SqlSettings:
 
 
 def _is_storable(text: str) -> bool:
-    """Say whether a database can hold this text; otherwise no row can match it."""
+    """Return whether a database can hold this text; otherwise no row can match it."""
     return text.isprintable()  # PostgreSQL stores neither lone surrogates nor NUL
 
 

@@ -101,7 +101,7 @@ class _RemovableEnd:
 def _find_removable_end(
     connection: sa.Connection, before: int, noted_number: int
 ) -> _RemovableEnd | None:
-    """Find the newest entry that may be removed with all before it; None where none may.
+    """Find the newest entry that may be removed with all before it, or None if none may.
 
     The entry that is noted outside stays, since the note is compared with it.
     """

@@ -35,7 +35,7 @@ class AuditAnchor:
         self._is_trusted: bool | None = None  # whether the database has the entry that was noted
 
     def is_due(self) -> bool:
-        """Say whether it is time to sync and note an entry that would not be synced otherwise."""
+        """Return whether to sync and note an entry that would not be synced otherwise."""
         return time.monotonic() >= self._next
 
     def note(
@@ -47,9 +47,9 @@ class AuditAnchor:
     ) -> None:
         """Note a durable entry, unless the database no longer has the one that was noted before.
 
-        `find_hash` gives the hash of an entry, "" where there is none. So the note never goes back,
+        `find_hash` gives the hash of an entry, "" if there is none. So the note never goes back,
         and does not hide that the database went back. `find_removed` gives number and hash of the
-        last removed entry, which is noted where the operator has deleted all notes.
+        last removed entry, which is noted if the operator has deleted all notes.
         """
         self._next = time.monotonic() + SECONDS
         try:
@@ -77,11 +77,11 @@ class AuditAnchor:
         self._change_folder(replace_note)
 
     def read(self) -> tuple[int, str]:
-        """Give number and hash of the entry that was noted; 0 where none was."""
+        """Return number and hash of the entry that was noted, or 0 if none was."""
         return self._read(NAME, "The end of the audit")
 
     def read_removed(self) -> tuple[int, str]:
-        """Give number and hash of the last entry that retention removed; 0 where none was."""
+        """Return number and hash of the last entry that retention removed, or 0 if none was."""
         return self._read(BEGINNING, "The beginning of the audit")
 
     def _change_folder(self, change: Callable[[int], object]) -> None:

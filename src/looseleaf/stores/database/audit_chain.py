@@ -1,7 +1,7 @@
 """Adding an entry to the audit: a chain in which each entry holds the hash of the entry before.
 
 The statements are plain SQL, so that both ways to the database share them: SQLAlchemy for
-servers and accounts, and the driver alone where importing SQLAlchemy would take too long.
+servers and accounts, and the driver alone if importing SQLAlchemy would take too long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOVE = "UPDATE state SET number = ?, text = ? WHERE name = 'audit'"
 
 
 def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") -> tuple[int, str]:
-    """Add an event to the transaction that `execute` belongs to; give its number and hash.
+    """Add an event to the transaction that `execute` belongs to; return its number and hash.
 
     `lock` is an end of the first SELECT that makes other writers wait.
     """

@@ -56,7 +56,7 @@ class Database:
             raise
 
     def _refuse_second(self) -> None:
-        """Raise `Unavailable` where there was a database: a new one would give its ids again."""
+        """Raise `Unavailable` if there was a database: a new one would give its ids again."""
         if self.anchor.read()[0]:
             reason = (
                 "its file is gone (or database_url was set before); put it back, or restore a "
@@ -123,7 +123,7 @@ class Database:
         connection.info[_NEWEST_ENTRY] = entry
 
     def version(self) -> int:
-        """Give the number of changes of accounts so far, at little cost."""
+        """Return the number of changes of accounts so far, at little cost."""
         with self._lock, DatabaseErrorContext():
             if self._watch is not None:
                 return self._watch.version()

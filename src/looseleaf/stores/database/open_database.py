@@ -43,7 +43,7 @@ class OpenDatabase:
                 connection.close()
 
     def exists(self) -> bool:
-        """Say whether there is a database already; this creates none."""
+        """Return whether there is a database already; this creates none."""
         return bool(self._settings.database_url) or os.path.exists(f"{self._root}/{FILE}")
 
     def database(self) -> Database:
@@ -55,12 +55,12 @@ class OpenDatabase:
         return database
 
     def accounts(self) -> Accounts:
-        """Give the users, grants, credentials and settings."""
+        """Return the users, grants, credentials and settings."""
         self.database()
-        return self._accounts or self.accounts()  # where another thread has closed it meanwhile
+        return self._accounts or self.accounts()  # if another thread has closed it meanwhile
 
     def settings(self) -> Settings:
-        """Give the settings, with those that were made while running."""
+        """Return the settings, with those that were made while running."""
         database = self._open_settings_and_audit()
         if database is None:
             return self._settings  # without a database nothing was set
@@ -70,11 +70,11 @@ class OpenDatabase:
         return self._effective[1]
 
     def add_event(self, event: Event) -> None:
-        """Add an event to the audit; the database is created where there is none."""
+        """Add an event to the audit; the database is created if there is none."""
         (self._open_settings_and_audit() or self.accounts()).add_event(event)
 
     def _open_settings_and_audit(self) -> SettingsAndAudit | None:
-        """Give the accounts where they are open, else their light part; None without a database."""
+        """Return the accounts if open, else their light part, or None without a database."""
         if self._database is not None or self._settings.database_url:
             return self.accounts()
         if self._settings_and_audit is None and os.path.lexists(os.path.join(self._root, FILE)):

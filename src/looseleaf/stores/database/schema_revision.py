@@ -10,7 +10,7 @@ _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 
 
 def read_revision(connection: sa.Connection) -> str | None:
-    """Return the newest migration of a database; None for a database without our tables."""
+    """Return the newest migration of a database, or None for a database without our tables."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.exec_driver_sql(
@@ -20,7 +20,7 @@ def read_revision(connection: sa.Connection) -> str | None:
 
 
 def is_revision(text: str) -> bool:
-    """Say whether a text is the number of a migration that exists."""
+    """Return whether a text is the number of a migration that exists."""
     with os.scandir(os.path.join(_MIGRATIONS, "versions")) as entries:
         return text in {entry.name.partition("_")[0] for entry in entries if entry.is_file()}
 

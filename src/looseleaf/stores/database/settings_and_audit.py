@@ -36,7 +36,7 @@ def open_settings_and_audit(
 ) -> SqliteSettingsAndAudit | None:
     """Open the settings and the audit of a workspace's database.
 
-    None where the database is not of this version, or no plain file: then the whole database is
+    None if the database is not of this version, or no plain file: then the whole database is
     opened, which migrates or refuses it.
     """
     file = os.path.join(root, FILE)
@@ -73,7 +73,7 @@ class VersionWatch:
         self.sql.close()
 
     def version(self) -> int:
-        """Give the number of changes of accounts so far."""
+        """Return the number of changes of accounts so far."""
         self.open_file.require()
         # SQLite keeps this number in shared memory: it takes some microseconds, a query a hundred.
         stamp = self.sql.execute("PRAGMA data_version").fetchone()[0]
@@ -100,7 +100,7 @@ class SqliteSettingsAndAudit:
         self._watch.close()
 
     def revision(self) -> str:
-        """Give the number of the newest migration that the file has; "" for none."""
+        """Return the number of the newest migration that the file has, or "" for none."""
         try:
             row = self._sql.execute("SELECT version_num FROM alembic_version").fetchone()
         except sqlite3.DatabaseError:
@@ -108,12 +108,12 @@ class SqliteSettingsAndAudit:
         return str(row[0]) if row else ""
 
     def version(self) -> int:
-        """Give a number that grows with every change of accounts or settings."""
+        """Return a number that grows with every change of accounts or settings."""
         with self._lock, _DatabaseErrorContext():
             return self._watch.version()
 
     def runtime_settings(self) -> Mapping[str, Any]:
-        """Give every setting that was made while running, by name."""
+        """Return every setting that was made while running, by name."""
         with self._lock, _DatabaseErrorContext():
             self._watch.open_file.require()
             rows = self._sql.execute("SELECT name, setting FROM settings ORDER BY name").fetchall()

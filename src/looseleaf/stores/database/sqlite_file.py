@@ -12,7 +12,7 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def check_plain(file: str, subject: str) -> None:
-    """Raise `Unsafe` where a database, or a file beside it, is a link or no ordinary file."""
+    """Raise `Unsafe` if a database, or a file beside it, is a link or no ordinary file."""
     folder = _mode_of(os.path.dirname(file))
     if folder and not stat.S_ISDIR(folder):
         raise Unsafe(subject, "a link or a file stands where its folder should be")
@@ -45,7 +45,7 @@ class OpenFile:
 
 
 def address_of(file: str) -> str:
-    """Give the address by which SQLite opens an existing file, and creates none."""
+    """Return the address by which SQLite opens an existing file, and creates none."""
     signs = {"%": "%25", "?": "%3f", "#": "%23"}
     return f"file:{''.join(signs.get(sign, sign) for sign in file)}?mode=rw"
 

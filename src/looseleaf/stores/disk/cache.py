@@ -25,7 +25,7 @@ class CachedPage:
         self.change_time, self.inode = status.st_ctime_ns, status.st_ino
 
     def is_unchanged(self, path: str) -> bool:
-        """Say whether the file at a path is the one that was read, untouched since."""
+        """Return whether the file at a path is the one that was read, untouched since."""
         try:
             status = os.lstat(path)
         except OSError:

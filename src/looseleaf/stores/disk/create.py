@@ -31,7 +31,7 @@ _SETTINGS = """\
 
 
 def format_settings(name: str, *, journal: bool = False) -> str:
-    """Give the text of a new settings file, with the journal switched on or as by default."""
+    """Return the text of a new settings file, with the journal switched on or as by default."""
     set_name = f"name = {quote_toml(name)}" if name else '# name = ""'
     set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
     text = _SETTINGS.replace("{journal}", f"{set_journal:<31} ")
@@ -39,7 +39,7 @@ def format_settings(name: str, *, journal: bool = False) -> str:
 
 
 def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
-    """Create the folder, its settings file and `.looseleaf`, where they are missing."""
+    """Create the folder, its settings file and `.looseleaf`, if they are missing."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_deleted_page(store: StoreFolder, scope: Scope) -> tuple[Found | Missing, bool]:
-    """Read a page of an agent that is not in use, and say whether its folder was found."""
+    """Read a page of an agent that is not in use, and return whether its folder was found."""
     folder = _find_folder(store, scope.agent_id)
     if not folder:
         return Missing(), False
@@ -30,7 +30,7 @@ def read_deleted_page(store: StoreFolder, scope: Scope) -> tuple[Found | Missing
 
 
 def _find_folder(store: StoreFolder, agent_id: int) -> str:
-    """Return the folder of a deleted agent's pages; "" where it has none any more."""
+    """Return the folder of a deleted agent's pages, or "" if it has none any more."""
     deleted = store.open_own(*DELETED.split("/"))
     if deleted is None:
         return ""

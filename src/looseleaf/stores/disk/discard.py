@@ -64,7 +64,7 @@ def _remove_started(history: int, folder: int, shelf: Shelf) -> None:
 
 
 def _is_as_started(pages: int, folder: int, name: str) -> bool:
-    """Say whether a page has one version, written for this agent, and still has its text."""
+    """Return whether a page has one version, written for this agent, and still has its text."""
     inner = open_folder(pages, (name,))
     try:
         lines = PageLog(inner, name).lines()

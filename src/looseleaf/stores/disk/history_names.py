@@ -17,17 +17,17 @@ PACK = "pack"
 
 
 def history_path_of(scope: Scope) -> str:
-    """Give the folder of a page's history, below the root."""
+    """Return the folder of a page's history, below the root."""
     return f"{HISTORY}/{scope.shelf_name}/{scope.filename.replace('/', ':')}"
 
 
 def staged_name_of(scope: Scope) -> str:
-    """Give the name of a page's staged file; no page has `:` in its name, so it can be parsed."""
+    """Return the name of a page's staged file; no page has `:` in its name, so it can be parsed."""
     return f"{scope.shelf_name}:{scope.filename.replace('/', ':')}"
 
 
 def parse_staged_name(name: str) -> Scope | None:
-    """Parse a name in staging, or in a shelf's history; None where it is the name of no page."""
+    """Parse a name in staging, or in a shelf's history, or None if it is the name of no page."""
     shelf_name, _, rest = name.partition(":")
     shelf = parse_shelf_name(shelf_name)
     try:
@@ -37,7 +37,7 @@ def parse_staged_name(name: str) -> Scope | None:
 
 
 def parse_shelf_name(name: str) -> Shelf | None:
-    """Parse the name of a shelf, such as agent-3; None where it is no such name."""
+    """Parse the name of a shelf, such as agent-3, or None if it is no such name."""
     layer, _, identity = name.partition("-")
     number = int(identity) if identity.isascii() and identity.isdigit() else 0
     try:

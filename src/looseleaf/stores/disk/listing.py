@@ -25,7 +25,7 @@ def _filename_of(entry: PageEntry) -> str:
 
 
 def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[PageEntry]:
-    """Give the files of an open directory that can be pages, but no links, and close it."""
+    """Yield the files of an open directory that can be pages, but no links, and close it."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

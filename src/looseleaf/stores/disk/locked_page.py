@@ -40,7 +40,7 @@ _NOT_OPEN = -1
 
 
 def is_staged(store: StoreFolder, scope: Scope, inode: int) -> bool:
-    """Say whether a file is the staged one of a page, finished or not."""
+    """Return whether a file is the staged one of a page, finished or not."""
     staging = store.open_own(*STAGING.split("/"))
     if staging is None:
         return False
@@ -131,7 +131,7 @@ class LockedPage:
             self.folder = _NOT_OPEN
 
     def is_left_over(self) -> bool:
-        """Say whether an interrupted write has left a whole file in staging."""
+        """Return whether an interrupted write has left a whole file in staging."""
         return inode_of(self.staging, self.staged_name) >= 0
 
     def current(self) -> Found | None:
@@ -154,7 +154,7 @@ class LockedPage:
         return state
 
     def is_unchanged(self) -> bool:
-        """Say whether the page is the file that was read, untouched as far as its status tells."""
+        """Return whether the page is the file that was read, unchanged according to its status."""
         try:
             status = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -162,14 +162,14 @@ class LockedPage:
         return _mark_of(status) == self._mark
 
     def was_swapped_out(self, current: Found) -> bool:
-        """Say whether the staged file is the one that was read, and has the same bytes."""
+        """Return whether the staged file is the one that was read, and has the same bytes."""
         if inode_of(self.staging, self.staged_name) != self._mark[0]:
             return False
         wait_for_writers(self._file, is_retry=True)
         return os.pread(self._file, len(current.content) + 1, 0) == current.content
 
     def read(self, folder: int, name: str) -> Found | None:
-        """Read an ordinary file, after a short wait where a program is just writing it."""
+        """Read an ordinary file, after a short wait if a program is just writing it."""
         fd = self._open_file(folder, name)
         if fd < 0:
             return None
@@ -226,7 +226,7 @@ class LockedPage:
         atomic.sync(self.folder)
 
     def note(self, current: Found | None) -> int:
-        """Log changes that were made outside, if any; give the number of the present state."""
+        """Log changes that were made outside, if any; return the number of the present state."""
         for state in self.states[self._noted_count :]:
             if state is not current:
                 self._note(state)

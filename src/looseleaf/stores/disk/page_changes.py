@@ -37,7 +37,7 @@ class PageChangedMeanwhile(Exception):
 def put(
     store: StoreFolder, page: LockedPage, current: Found | None, content: bytes, change: Change
 ) -> Written:
-    """Give a page new content, and drop the versions whose time is over."""
+    """Return a page new content, and drop the versions whose time is over."""
     if current is not None and current.content == content:
         page.sync()  # another process may have written it a moment ago, without a sync
         return Written(current.hash, len(content), current.hash, changed=False)
@@ -103,7 +103,7 @@ def replace(page: LockedPage, current: Found | None, content: bytes, change: Cha
 
 
 def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
-    """Delete the page; `PageChangedMeanwhile` where it has changed since it was read."""
+    """Delete the page; raise `PageChangedMeanwhile` if it has changed since it was read."""
     number = page.note(current)
     size = page.log.size()
     try:
@@ -153,7 +153,7 @@ def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -
     """Make the change durable and log it, unless another file was swapped out.
 
     The folder is synced first: an editor that is saving in place has most likely finished by then,
-    also where the system cannot tell who has a file open.
+    even if the system cannot tell who has a file open.
     """
     atomic.sync(page.folder)
     if current is not None and not page.was_swapped_out(current):
@@ -234,7 +234,7 @@ def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> No
 
 
 def _differs_from_log(page: LockedPage, last: Line | None) -> bool:
-    """Say whether the page differs from the log, where its name in the history is lost."""
+    """Return whether the page differs from the log, if its name in the history is lost."""
     try:
         now = page.read(page.folder, page.name) if page.folder >= 0 else None
     except Unsafe:

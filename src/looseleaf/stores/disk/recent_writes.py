@@ -23,7 +23,7 @@ class Write:
     content: bytes
 
     def is_last(self, status: os.stat_result) -> bool:
-        """Say whether the log, by its status, still ends with this write.
+        """Return whether the log, by its status, still ends with this write.
 
         A log only grows or becomes another file; its time tells files with the same inode apart.
         """
@@ -37,7 +37,7 @@ class RecentWrites:
         self._writes: dict[str, Write] = {}
 
     def find(self, page: str) -> Write | None:
-        """Give the newest write of a page, if it is remembered."""
+        """Return the newest write of a page, if it is remembered."""
         return self._writes.get(page)
 
     def remember(self, page: str, line: Line, log: os.stat_result, content: bytes) -> None:

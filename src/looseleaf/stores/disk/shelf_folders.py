@@ -1,4 +1,4 @@
-"""The folders of shelves, held open for a moment where many pages are read in a row.
+"""The folders of shelves, held open for a moment if many pages are read in a row.
 
 The folder itself is held, not its name: a page below it is opened in one system call that follows
 no link (`openat2`), and another folder that is put in its place is not read. Only a process that
@@ -56,7 +56,7 @@ class OpenShelves:
         self._last_opened: dict[ShelfKey, float] = {}  # when a page was last opened by its path
 
     def open_cached(self, shelf: ShelfKey, filename: str) -> int:
-        """Open a page of a shelf that is held; `NO_FILE` where it is not, or that fails."""
+        """Open a page of a shelf that is held, or `NO_FILE` if it is not, or that fails."""
         open_shelf = self._shelves.get(shelf)
         if open_shelf is None or open_shelf.until < time.monotonic():
             return NO_FILE
@@ -76,7 +76,7 @@ class OpenShelves:
         self._shelves = {}
 
     def _is_second_look(self, shelf: ShelfKey, now: float) -> bool:
-        """Say whether a shelf was looked at a moment ago, so that it is worth holding."""
+        """Return whether a shelf was looked at a moment ago, so that it is worth holding."""
         open_shelf = self._shelves.get(shelf)
         if open_shelf is not None and open_shelf.until >= now:
             return False  # a page that could not be opened there is opened by its path
@@ -115,7 +115,7 @@ _openers: _Openers | None = None
 
 
 def _find_openers() -> _Openers | None:
-    """Give the openers, once this process has read many pages."""
+    """Return the openers, once this process has read many pages."""
     global _reads, _openers  # noqa: PLW0603 - what a process can do is the same for all its stores
     if _reads < _MANY_READS:
         _reads += 1

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def splice(old: bytes, new: bytes) -> list[object]:
-    """Give the replacement that makes `new` from `old`: offset, bytes removed, text inserted."""
+    """Return the replacement that makes `new` from `old`: offset, bytes removed, text inserted."""
     start = count_common_start(old, new)
     end = count_common_end(old[start:], new[start:])
-    # Where the change begins or ends inside a character, the whole character is inserted.
+    # If the change begins or ends inside a character, the whole character is inserted.
     while start and _continues(new[start : start + 1]):
         start -= 1
     while end and _continues(new[len(new) - end : len(new) - end + 1]):
@@ -24,7 +24,7 @@ def splice(old: bytes, new: bytes) -> list[object]:
 
 
 def _continues(byte: bytes) -> bool:
-    """Say whether a byte is the second or a later byte of a UTF-8 character."""
+    """Return whether a byte is the second or a later byte of a UTF-8 character."""
     return b"\x80" <= byte < b"\xc0"
 
 
@@ -36,7 +36,7 @@ def apply_splice(old: bytes, redo: list[Any]) -> bytes:
 
 
 def is_whole(redo: list[Any], size: int) -> bool:
-    """Say whether a replacement inserts all of the new bytes, `size` of them."""
+    """Return whether a replacement inserts all of the new bytes, `size` of them."""
     _, _, insertion, *encoding = redo
     return len(insertion.encode(*encoding)) == size
 

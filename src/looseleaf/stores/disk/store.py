@@ -78,12 +78,12 @@ class DiskStore:
         self.recent_writes = RecentWrites()
 
     def folder(self, shelf: Shelf) -> str:
-        """Give the absolute path of a shelf's folder, for code that reads it without the store."""
+        """Return the absolute path of a shelf's folder, for code that reads without the store."""
         self.release()
         return f"{self.root}/{self._folder_of(shelf)}"
 
     def path(self, scope: Scope) -> str:
-        """Give the absolute path of the file of a page."""
+        """Return the absolute path of the file of a page."""
         return f"{self.folder(scope.shelf)}/{scope.filename}"
 
     def _folder_of(self, place: Shelf | Scope) -> str:
@@ -94,7 +94,7 @@ class DiskStore:
     def read(self, scope: Scope) -> Found | Missing:
         """Read a page; a page whose file has not changed is given from memory.
 
-        Where many pages are read in a row, the folder of their shelf is looked up once in 50 ms.
+        If many pages are read in a row, the folder of their shelf is looked up once in 50 ms.
         """
         # Ids are positive numbers, so that one number or the layer identifies the shelf.
         shelf = scope.agent_id or -scope.user_id or scope.layer
@@ -128,14 +128,14 @@ class DiskStore:
         return page
 
     def _open(self, shelf: int | str, scope: Scope) -> int:
-        """Open a page in the folder its shelf has now; `NO_FILE` where there is none."""
+        """Open a page in the folder its shelf has now, or `NO_FILE` if there is none."""
         folder = self._folder_of(scope)
         try:
             return self._shelves.open(shelf, scope, folder)
         except LooseleafError:
             raise
         except FileNotFoundError:
-            self.root_folder.require()  # where the workspace is gone, nothing is known of the page
+            self.root_folder.require()  # if the workspace is gone, nothing is known of the page
             return NO_FILE
         except OSError as error:
             self.root_folder.require()
@@ -185,7 +185,7 @@ class DiskStore:
         self._shelves.forget()
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there is such a page."""
+        """Return whether there is such a page."""
         return isinstance(self.read(scope), Found)
 
     def write(
@@ -210,7 +210,7 @@ class DiskStore:
     ) -> Written:
         """Replace a page by the result of `edit` on its current bytes, under the page's lock.
 
-        Raises `Conflicted` where the change must not replace the current version; no file is
+        Raises `Conflicted` if the change must not replace the current version; no file is
         created for a page that must exist and does not.
         """
         from looseleaf.stores.disk.page_changes import put
@@ -261,7 +261,7 @@ class DiskStore:
     ) -> Outcome:
         """Hold the page's lock and try until no outside edit comes in between.
 
-        `on_absent` gives the answer where there is no page; then no file is created.
+        `on_absent` gives the answer if there is no page; then no file is created.
         """
         from looseleaf.stores.disk.locked_page import LockedPage
         from looseleaf.stores.disk.page_changes import PageChangedMeanwhile, tidy

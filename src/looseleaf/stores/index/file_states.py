@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def identify_folder(folder: str) -> tuple[int, int] | None:
-    """Return device and inode of a folder; None where a link leads there."""
+    """Return device and inode of a folder, or None if a link leads there."""
     if os.path.realpath(folder) != folder:
         return None
     status = os.lstat(folder)
@@ -25,7 +25,7 @@ def identify_folder(folder: str) -> tuple[int, int] | None:
 
 
 def holds_at_least(folder: str, minimum: int) -> bool:
-    """Say whether a folder has at least this number of files below it."""
+    """Return whether a folder has at least this number of files below it."""
     file_count, folders = 0, [folder]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -64,7 +64,7 @@ class Tree:
         return describe_freshness(len(self.pages), "checked")
 
     def is_same(self) -> bool:
-        """Say whether the path still leads to the same folder."""
+        """Return whether the path still leads to the same folder."""
         try:
             return self.identity is not None and identify_folder(self.folder) == self.identity
         except OSError:
@@ -170,7 +170,7 @@ class Tree:
 
 
 def is_page(name: str) -> bool:
-    """Say whether a file of this name can be a page."""
+    """Return whether a file of this name can be a page."""
     try:
         check_filename(name)
     except InvalidName:

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# File systems that change through this machine's kernel alone, where it reports every change.
+# File systems that change through this machine's kernel alone, if it reports every change.
 LOCAL = frozenset(
     ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "xfs", "zfs")
 )
@@ -42,7 +42,7 @@ class CannotWatch(Exception):
 
 
 def is_local(path: str) -> bool:
-    """Say whether only this machine can change the file system of a folder."""
+    """Return whether only this machine can change the file system of a folder."""
     kind = file_system_of(path)
     # Without a list of mounts (not Linux) nothing is watched, and every file is checked.
     return not kind or kind in LOCAL
@@ -105,7 +105,7 @@ class Watch:
             self._free_watches += 1
 
     def poll_changes(self) -> set[str] | None:
-        """Name the pages that may have changed or gone; None if all must be checked."""
+        """Name the pages that may have changed or gone, or None if all must be checked."""
         ready = self._poll.poll(0)
         if any(descriptor == self._mounts for descriptor, _ in ready):
             return None

@@ -30,7 +30,7 @@ _STATUS_BYTES = 120  # space for the status of a file, so that every seal has th
 
 
 def is_sealed(path: str) -> bool | None:
-    """Say whether a file matches its seal; None where nothing can be compared."""
+    """Return whether a file matches its seal, or None if nothing can be compared."""
     if os.path.exists(f"{path}-wal"):
         return None
     try:
@@ -52,7 +52,7 @@ def is_sealed(path: str) -> bool | None:
 
 
 def is_abandoned(path: str) -> bool:
-    """Say whether a file has no seal, so that the next search rebuilds it."""
+    """Return whether a file has no seal, so that the next search rebuilds it."""
     return not os.path.exists(f"{path}-wal") and not os.path.exists(path + SUFFIX)
 
 
@@ -73,7 +73,7 @@ def _write(path: str, seal_bytes: bytes) -> None:
 
 
 def _format_status(status: os.stat_result, checked_at: int) -> bytes:
-    """Format the parts of a status that every write changes; blanks where they are not reliable.
+    """Format the parts of a status that every write changes; blanks if they are not reliable.
 
     A file that has just changed may change again without a new time.
     """

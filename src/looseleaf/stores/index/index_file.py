@@ -50,7 +50,7 @@ CREATE VIRTUAL TABLE words USING fts5 (terms, content='', detail=none, tokenize=
 
 
 def supports_full_text() -> bool:
-    """Say whether this SQLite has the full-text search that the index needs."""
+    """Return whether this SQLite has the full-text search that the index needs."""
     connection = sqlite3.connect(IN_MEMORY)
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (a, tokenize='trigram')")
@@ -72,7 +72,7 @@ def remove(path: str) -> None:
 
 
 class IndexFile:
-    """One open index; `sqlite3.DatabaseError` where the file is damaged or foreign."""
+    """One open index; `sqlite3.DatabaseError` if the file is damaged or foreign."""
 
     def __init__(self, path: str, *, modes: tuple[int, int] = (0o600, 0o700)) -> None:
         self.path = path
@@ -110,7 +110,7 @@ class IndexFile:
         self._sql.close()
 
     def is_same(self) -> bool:
-        """Say whether the file is still the one that was opened."""
+        """Return whether the file is still the one that was opened."""
         return self._files == self._identify_files()
 
     def begin(self, *, write: bool = False) -> None:
@@ -130,14 +130,14 @@ class IndexFile:
         self._sql.execute("UPDATE state SET change = change + 1")
 
     def pages(self) -> Iterator[tuple[str, int, Signature | None]]:
-        """Give every page with its number and the signature of the file its text was read from."""
+        """Yield every page with its number and the signature of the file its text was read from."""
         for name, number, *signature in self._sql.execute(
             "SELECT filename, id, inode, changed, modified, size FROM pages"
         ):
             yield name, number, None if signature[0] is None else tuple(signature)
 
     def text(self, number: int) -> bytes:
-        """Give the folded text of a page."""
+        """Return the folded text of a page."""
         row = self._sql.execute("SELECT folded FROM texts WHERE id = ?", (number,)).fetchone()
         if row is None:
             raise sqlite3.DatabaseError("a page has no text")
@@ -181,7 +181,7 @@ class IndexFile:
         )
 
     def candidates(self, folded_text: str) -> list[int]:
-        """Give the pages that hold trigrams of a text: all that hold the text, and some more."""
+        """Return the pages that hold trigrams of a text: all that hold the text, and some more."""
         text = _prepare_text(folded_text.encode())
         trigrams = list(dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)))
         # A few trigrams from all over the text select hardly more pages than all of them.
@@ -211,12 +211,12 @@ class IndexFile:
         return counts, length
 
     def has_words(self, number: int) -> bool:
-        """Say whether the words of a page are indexed."""
+        """Return whether the words of a page are indexed."""
         row = self._sql.execute("SELECT worded FROM pages WHERE id = ?", (number,)).fetchone()
         return bool(row and row[0])
 
     def terms(self, table: str) -> Iterator[tuple[str, int]]:
-        """Give every term of one of the full-text tables with each page that holds it, in order."""
+        """Yield every term of a full-text table with each page that holds it, in order."""
         name = f"temp.{table}_terms"
         kind = f"fts5vocab(main, {table}, instance)"
         self._sql.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING {kind}")
@@ -227,14 +227,14 @@ class IndexFile:
         return self._sql.execute("SELECT id, length FROM stems").fetchall()
 
     def stems(self, number: int) -> str:
-        """Give the stems of a page, line by line."""
+        """Return the stems of a page, line by line."""
         row = self._sql.execute("SELECT stems FROM stems WHERE id = ?", (number,)).fetchone()
         if row is None:
             raise sqlite3.DatabaseError("a page has no stems")
         return str(row[0])
 
     def holders(self, term: str, count: int) -> list[int]:
-        """Give the pages that hold a term at least this many times."""
+        """Return the pages that hold a term at least this many times."""
         rows = self._sql.execute(
             "SELECT rowid FROM words WHERE words MATCH ?",
             (_build_expression([_number_term(term, count)], ""),),
@@ -242,7 +242,7 @@ class IndexFile:
         return [row[0] for row in rows]
 
     def _prepare(self) -> None:
-        """Configure the connection, and create the tables where they are missing."""
+        """Configure the connection, and create the tables if they are missing."""
         for setting in (
             "journal_mode = WAL",
             "synchronous = NORMAL",

@@ -76,7 +76,7 @@ class IndexedWords:
             vector[position] = 0
 
     def counts(self, term: str) -> TermCounts:
-        """Give how often each page holds a term."""
+        """Return how often each page holds a term."""
         sums = self._sums.get(term)
         if sums is None:
             vector = self._counts.get(term)
@@ -90,7 +90,7 @@ class IndexedWords:
         return sums
 
     def stems(self, position: int) -> str:
-        """Give the stems of a page."""
+        """Return the stems of a page."""
         stems = self._stems.get(position)
         if stems is None:
             stems = self._file.stems(self._numbers[position])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def query(
             self, shelf: Shelf, query: Callable[[ShelfIndex], Answer], *, accept_small: bool
         ) -> Answer | None:
-            """Query the index of a shelf; None where a scan is better."""
+            """Query the index of a shelf, or None if a scan is better."""
 
 
 class PastSearch:
@@ -51,7 +51,7 @@ class PastSearch:
     def rank_pages(
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
-        """Give the best pages for some terms, best first; None: score them instead."""
+        """Return the best pages for some terms, best first; None: score them instead."""
         answer = self._indexes.query(
             shelf,
             lambda index: _rank_past(index, self._moment, terms, limit, keep),
@@ -63,7 +63,7 @@ class PastSearch:
         return best
 
     def read(self, scope: Scope) -> Found | None:
-        """Give a page as it was then; None where only the history can tell."""
+        """Return a page as it was then, or None if only the history can tell."""
         if self._state is None or scope.shelf != self._shelf:
             return None
         return self._state.read(self._store, scope)
@@ -72,7 +72,7 @@ class PastSearch:
 def _match_past(
     index: ShelfIndex, moment: float, prefix: str, folded_text: str
 ) -> tuple[PastState, Counts, str] | None:
-    """Count the lines of each page at a moment; None where the pages must be read one by one."""
+    """Count the lines of each page at a moment, or None if the pages must be read one by one."""
     index.refresh()
     state = index.past_state(moment)
     counts: Counts = []
@@ -95,7 +95,7 @@ def _match_past(
 def _rank_past(
     index: ShelfIndex, moment: float, terms: tuple[str, ...], limit: int, keep: Filter | None
 ) -> tuple[PastState, list[RankedPage]] | None:
-    """Rank the pages as they were at a moment; None where they must be read one by one."""
+    """Rank the pages as they were at a moment, or None if they must be read one by one."""
     index.refresh_words()
     state = index.past_state(moment)
     best: list[RankedPage] = []

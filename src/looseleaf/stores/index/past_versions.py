@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         """A history that tells when versions are removed."""
 
         def removals(self, shelf: Shelf) -> int:
-            """Give a number that changes whenever versions of a shelf are purged or pruned."""
+            """Return a number that changes whenever versions of a shelf are purged or pruned."""
 
 
 _MAX_MOMENTS = 4
@@ -61,7 +61,7 @@ class Timeline:
                 self._bounds[at] = min(self._bounds[at], self._bounds[at + 1])
 
     def position(self, moment: float) -> int:
-        """Give the position of the last change that was not after a moment; -1 where all were."""
+        """Return the position of the last change that was not after a moment, or -1 if all were."""
         return bisect_right(self._bounds, moment) - 1
 
 
@@ -103,7 +103,7 @@ class PastState:
         self._prior_by_name = {version.filename: version for version in prior_versions}
 
     def read(self, store: Store, scope: Scope) -> Found | None:
-        """Read a page as it was then; None where it was not there, or has changed meanwhile."""
+        """Read a page as it was then, or None if it was not there, or has changed meanwhile."""
         prior_version = self._prior_by_name.get(scope.filename)
         if prior_version is not None:
             return Found(prior_version.content, prior_version.time)
@@ -147,7 +147,7 @@ class PastVersions:
             self._changed_names.update(names)
 
     def state(self, moment: float, pages: Mapping[str, Signature]) -> PastState | None:
-        """Give the pages as they were at a moment; None where they must be read one by one.
+        """Return the pages as they were at a moment, or None if they must be read one by one.
 
         `pages` are those on the shelf now, with the signatures of their files.
         """
@@ -223,9 +223,9 @@ class PastVersions:
         return None if versions is None else PastState(present_versions, versions)
 
     def _load_versions(self, keys: list[tuple[str, int, float]]) -> list[PriorVersion] | None:
-        """Read prior versions that are not in memory; None where one is lost, or all are too many.
+        """Read prior versions that are not in memory, or None if one is lost, or all are too many.
 
-        Versions of other moments are dropped where they need too much memory.
+        Versions of other moments are dropped if they need too much memory.
         """
         kept_versions = self._versions
         versions: dict[tuple[str, int], PriorVersion] = {}

@@ -44,7 +44,7 @@ class PastWords:
         self._counts: dict[str, TermCounts] = {}
 
     def counts(self, term: str) -> TermCounts:
-        """Give how often each page holds a term."""
+        """Return how often each page holds a term."""
         counts = self._counts.get(term)
         if counts is None:
             if len(self._counts) >= _MAX_TERMS:
@@ -62,7 +62,7 @@ class PastWords:
         return counts
 
     def stems(self, place: int) -> str:
-        """Give the stems of a page."""
+        """Return the stems of a page."""
         if place < self._present_count:
             return self._present_words.stems(place)
         return self._versions[place - self._present_count].stems

@@ -1,6 +1,6 @@
 """The search index: results from SQLite and memory that always agree with the pages.
 
-Each query first finds the changed pages, then updates the index, then searches it. Where the index
+Each query first finds the changed pages, then updates the index, then searches it. If the index
 cannot be sure of its result, it returns None, and the caller reads the pages instead.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FEWEST_FILES = 200
 MEMORY_BYTES = 64_000_000
 _MAX_OPEN_INDEXES = 8
-# Error codes of SQLite for temporary faults, where the file may be sound: PERM, BUSY, LOCKED,
+# Error codes of SQLite for temporary faults, if the file may be sound: PERM, BUSY, LOCKED,
 # NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, AUTH.
 _TEMPORARY_FAULTS = frozenset((3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 23))
 # Connections that a fork copied: SQLite forbids the child to use or close them.
@@ -77,13 +77,13 @@ class SearchIndex:
     def rank_pages(
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
-        """Give the best pages for some terms, best first; None: score them instead."""
+        """Return the best pages for some terms, best first; None: score them instead."""
         return self.query(
             shelf, lambda index: index.rank_pages(terms, limit, keep), accept_small=True
         )
 
     def at(self, shelf: Shelf, moment: float) -> PastSearch | None:
-        """Give a page finder for a moment in the past; None where no history is known."""
+        """Return a page finder for a moment in the past, or None if no history is known."""
         return None if self._history is None else PastSearch(self, self._store, shelf, moment)
 
     def forget(self, shelf: Shelf) -> None:
@@ -152,7 +152,7 @@ class SearchIndex:
         return None
 
     def _find_index(self, shelf: Shelf, *, accept_small: bool) -> ShelfIndex | None:
-        """Return the index of a shelf, opened if needed; None where a scan is better."""
+        """Return the index of a shelf, opened if needed, or None if a scan is better."""
         self._notice_fork()
         retired_indexes = []
         try:

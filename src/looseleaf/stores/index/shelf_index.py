@@ -39,7 +39,7 @@ if TYPE_CHECKING:
             """Resolve folders again from now on."""
 
         def clock(self) -> float:
-            """Give the time."""
+            """Return the time."""
 
 
 _BATCH = 500
@@ -106,7 +106,7 @@ class ShelfIndex:
             self._drop_text(name)
 
     def is_same(self, folder: str) -> bool:
-        """Say whether file and folder are still the ones that were opened."""
+        """Return whether file and folder are still the ones that were opened."""
         return self.tree.folder == folder and self.tree.is_same() and self.file.is_same()
 
     def matching(self, prefix: str, folded_text: str) -> tuple[Counts, str]:
@@ -132,14 +132,14 @@ class ShelfIndex:
     def rank_pages(
         self, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage]:
-        """Give the best pages for some terms."""
+        """Return the best pages for some terms."""
         self.refresh_words()
         best = rank(self.words, terms, limit, keep)
         self.file.end()
         return best
 
     def past_state(self, moment: float) -> PastState | None:
-        """Give the pages as of a moment; None where the history does not know all of them."""
+        """Return the pages as of a moment, or None if the history does not know all of them."""
         if self._history is None:
             return None
         if self._past is None:
@@ -230,7 +230,7 @@ class ShelfIndex:
         self.file.end(keep=True)
 
     def _update_page(self, name: str) -> bool:
-        """Index one page as it is now; say whether its text has changed."""
+        """Index one page as it is now; return whether its text has changed."""
         checked_at = time.time_ns()
         signature = self.tree.check_page(name)
         if signature is not None and self._signatures.get(name) == signature:

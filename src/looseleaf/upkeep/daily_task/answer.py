@@ -33,7 +33,7 @@ def parse_answer(text: str, page: str = "") -> AnswerParts | None:
     """Split an answer about a page at its markers, which may come in either order.
 
     The first marker is the model's. A later marker between the same lines as in the page is a line
-    of the page that the model copied, and does not count. None where more than one marker of a
+    of the page that the model copied, and does not count. None if more than one marker of a
     kind is left, since the parts are then ambiguous.
     """
     lines = text.split("\n")

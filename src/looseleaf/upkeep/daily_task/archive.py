@@ -120,7 +120,7 @@ def _build_separator(parts: Sequence[str]) -> str:
 
 
 def _open_fence(page: PageParts, stays: Set[int]) -> str:
-    """Return the fence that closes archived code at the end of a page; "" if none is missing."""
+    """Return the fence that closes archived code at the end of a page, or "" if none is missing."""
     last = len(page.units) - 1
     if last in stays or last < 0 or page.units[last].kind != "fence":
         return ""
@@ -144,7 +144,7 @@ def _format_section(page: PageParts, number: int) -> str:
 
 
 def _list_titles(page: PageParts, numbers: Sequence[int]) -> list[str]:
-    """Give the titles of units, outermost first; a long title is left out, never shortened."""
+    """Return the titles of units, outermost first; a long title is left out, never shortened."""
     titles = []
     for number in reversed(numbers):
         unit = page.units[number]

@@ -51,7 +51,7 @@ class Compaction:
         id: The id of the run.
         agent_id: The agent whose page it is.
         state: open until both pages are written; closed; undo while it is taken back; undone;
-            abandoned where nothing was done, or was taken back because the page had changed.
+            abandoned if nothing was done, or was taken back because the page had changed.
         day_file: The page of the journal that gets the lines.
         before: The page before, whole.
         after: The page afterwards, whole.
@@ -102,7 +102,7 @@ class Compactions:
         self.page = Scope("agent", 0, agent_id, MEMORY)
 
     def commit(self, compaction: Compaction) -> bool:
-        """Move the lines; False where someone edited the page meanwhile, and nothing changed."""
+        """Move the lines; return False, without a change, if the page was edited meanwhile."""
         with self.records.lock():
             self._recover()
             page = self.pages.read(self.page)
@@ -152,11 +152,11 @@ class Compactions:
         return _parse(record)
 
     def is_closed(self, run: str) -> bool:
-        """Say whether a run moved its lines and is complete."""
+        """Return whether a run moved its lines and is complete."""
         return self.has(run) and self.find(run).state == "closed"
 
     def has(self, run: str) -> bool:
-        """Say whether a run moved lines."""
+        """Return whether a run moved lines."""
         return run in self.records.names()
 
     def latest(self) -> Compaction | None:
@@ -209,7 +209,7 @@ class Compactions:
         self._save(replace(record, state="undone"))
 
     def _has_been(self, version: str, since: float) -> bool:
-        """Say whether the page has had this version at some time since `since`."""
+        """Return whether the page has had this version at some time since `since`."""
         return any(
             revision.hash == version and revision.time >= since
             for revision in self.history.revisions(self.page)

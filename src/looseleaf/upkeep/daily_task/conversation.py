@@ -66,7 +66,7 @@ def ask_for_plan(
 def _ask(
     model: Model, question: Question, page: PageParts, is_cancelled: Callable[[], bool]
 ) -> tuple[Answer, str]:
-    """Ask once; give the answer, and the reason to refuse it where it was cut or is too long."""
+    """Ask once; return the answer, and the reason to refuse it if it was cut or is too long."""
     limit = 2 * size_of(page.text) + _SLACK
     parts: list[str] = []
     size = 0

@@ -138,7 +138,7 @@ def refuse_minimum(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
 
 
 def refuse_answer(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
-    """Check the sizes of an answer in the order of Data Machine; None where all gates hold."""
+    """Check the sizes of an answer in the order of Data Machine, or None if all gates hold."""
     if not sizes.persistent:
         return GateRefusal("empty", "the persistent part is empty")
     return refuse_bytes(sizes, limits) or refuse_size(sizes, limits)

@@ -18,7 +18,7 @@ def count_lines(text: str) -> Counter[str]:
 
 
 def has_word(line: str) -> bool:
-    """Say whether a line has a letter or a digit; a fence or a rule has none."""
+    """Return whether a line has a letter or a digit; a fence or a rule has none."""
     return any(character.isalnum() for character in line)
 
 

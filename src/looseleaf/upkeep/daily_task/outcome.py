@@ -38,11 +38,11 @@ class CompactionOutcome:
         archived_size: The size of the lines that went to the journal.
         kept_lines: The number of lines that stayed.
         archived_lines: The number of lines that went.
-        archive_file: The page of the journal that has them; "" where none went.
-        model: The model that was asked; "" where none was.
+        archive_file: The page of the journal that has them, or "" if none went.
+        model: The model that was asked, or "" if none was.
         turns: How often it was asked.
         refusals: The answers that were not accepted.
-        rejected_answer: The last of these answers; only its beginning where the answer is long.
+        rejected_answer: The last of these answers; only its beginning if the answer is long.
         is_retryable: Whether a failure passes by itself.
         input_tokens: The tokens that the model read.
         output_tokens: The tokens that the model wrote.
@@ -66,7 +66,7 @@ class CompactionOutcome:
     output_tokens: int = 0
 
     def details(self) -> dict[str, Any]:
-        """Give the figures as plain JSON, with the names that Data Machine gives them."""
+        """Return the figures as plain JSON, with the names that Data Machine gives them."""
         fields = as_dict(self)
         for name in ("status", "reason", "is_retryable"):
             del fields[name]

@@ -17,10 +17,10 @@ LEAST_TARGET = 1024
 
 
 def plan_overflow(text: str, target: int, date: str) -> CompactionPlan | None:
-    """Plan the split of a page to a target size; None where the page is within it.
+    """Plan the split of a page to a target size, or None if the page is within it.
 
     The text above the first heading and the first section stay, then every section that still
-    fits, in order. Where these two alone are too large, their paragraphs and list items are
+    fits, in order. If these two alone are too large, their paragraphs and list items are
     chosen in the same way.
     """
     target = max(target, LEAST_TARGET)

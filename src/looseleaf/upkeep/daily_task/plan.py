@@ -31,7 +31,7 @@ class CompactionPlan:
         archive: The text that goes to the journal.
         removals: The lines that go there.
         pointer_lines: Lines of the page that the program wrote itself, and may replace.
-        pointer_text: The lines that replace them; "" where they stay.
+        pointer_text: The lines that replace them, or "" if they stay.
         kept_lines: How many lines that are not blank stay.
         archived_lines: How many lines that are not blank go.
         foreign_lines: Lines of the answer that the page does not have.

@@ -29,7 +29,7 @@ class Pointer:
     Fields:
         days: The newest days, newest first.
         earlier: The number of earlier days.
-        since: The first of the earlier days; "" where there are none.
+        since: The first of the earlier days, or "" if there are none.
     """
 
     days: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @value
 class Review:
-    """The result of the gates for one answer; `refusal` is None where the plan is accepted."""
+    """The result of the gates for one answer; `refusal` is None if the plan is accepted."""
 
     sizes: Sizes
     plan: CompactionPlan | None = None

@@ -48,7 +48,7 @@ _MOST_STARTS = 3
 
 @value
 class Proposal:
-    """The proposal of a run: its outcome so far, and the plan where lines would move."""
+    """The proposal of a run: its outcome so far, and the plan if lines would move."""
 
     outcome: CompactionOutcome
     plan: CompactionPlan | None = None
@@ -99,7 +99,7 @@ def _run(run: TaskRun) -> CompactionOutcome:
 
 
 def _resume(record: Compaction, date: str) -> CompactionOutcome:
-    """Give the outcome of a run that had moved its lines before a crash, and is started again."""
+    """Return the outcome of a run that had moved its lines before a crash, and is started again."""
     return CompactionOutcome(
         status="compacted",
         reason="completed after an interruption",

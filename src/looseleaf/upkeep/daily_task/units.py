@@ -153,7 +153,7 @@ class _UnitScanner:
 
 
 def _fence_of(line: str) -> str:
-    """Return the characters that open a code block; "" where the line opens none."""
+    """Return the characters that open a code block, or "" if the line opens none."""
     match = _FENCE.match(line) if "```" in line or "~~~" in line else None
     if match is None or (match[1][0] == "`" and "`" in match[2]):
         return ""
@@ -168,7 +168,7 @@ def _begins_block(line: str) -> bool:
 
 
 def _goes_on(above: str, line: str) -> bool:
-    """Say whether a line of a paragraph goes on with the sentence of the line above."""
+    """Return whether a line of a paragraph goes on with the sentence of the line above."""
     text = above.rstrip()
     first = line.lstrip()[:1]
     if first.islower() or first in _GOES_ON:

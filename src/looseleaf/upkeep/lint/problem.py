@@ -61,7 +61,7 @@ class LintProblem:
         line: The line, from 1; 0 for the whole page.
         message: What is the matter, in one sentence.
         advice: What the edit does, or what a person should do.
-        edit: The edit; None where only a person can decide.
+        edit: The edit, or None if only a person can decide.
     """
 
     rule: str

@@ -36,7 +36,7 @@ class VersionParts(Protocol):
         """The history of every page."""
 
     def clock(self) -> float:
-        """Give the time, in seconds since 1970."""
+        """Return the time, in seconds since 1970."""
 
 
 def drop_versions(

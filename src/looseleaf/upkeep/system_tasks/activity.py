@@ -22,7 +22,7 @@ _LONGEST_TITLE = 120
 
 
 def format_activity(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> str:
-    """Write the section of the prompt; "" where nothing happened."""
+    """Write the section of the prompt, or "" if nothing happened."""
     parts = []
     for title, lines in (
         (f"## Jobs completed on {date}", list(jobs)),
@@ -36,7 +36,7 @@ def format_activity(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> 
 def list_job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
     """List the jobs of an agent that were created on a day, oldest first.
 
-    The jobs of upkeep are left out: they run every day, also where nothing else happened.
+    The jobs of upkeep are left out: they run every day, even if nothing else happened.
     """
     day = parse_date(date)
     if day is None:
@@ -52,7 +52,7 @@ def list_job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
 
 
 def is_upkeep(task_type: str) -> bool:
-    """Say whether a task is upkeep, which is no activity of the agent."""
+    """Return whether a task is upkeep, which is no activity of the agent."""
     return task_type == DAILY_MEMORY_TYPE or task_type.startswith(RETENTION_PREFIX)
 
 

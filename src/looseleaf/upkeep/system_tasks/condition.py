@@ -35,8 +35,8 @@ class TaskCondition:
         last_reason: The reason of that status.
         run_count: The number of runs among the newest 30 on record.
         bad_runs: The number of runs in a row that ended badly.
-        is_overdue: True where a scheduled run is missing for two days.
-        needs_attention: True where people should look at the task.
+        is_overdue: True if a scheduled run is missing for two days.
+        needs_attention: True if people should look at the task.
     """
 
     task_type: str
@@ -54,7 +54,7 @@ class TaskCondition:
 def read_condition(
     task: SystemTask, log: RunLog, agent: AgentRecord | None, settings: Settings, now: float
 ) -> TaskCondition:
-    """Give the condition of a task for an agent, or for the workspace."""
+    """Return the condition of a task for an agent, or for the workspace."""
     runs = log.list(agent.id if agent else 0, task_type=task.type, limit=_LOOKED_AT)
     last = runs[0] if runs else None
     bad_runs = _count_bad(runs, task.attention)
@@ -92,7 +92,7 @@ def _count_bad(runs: Iterable[RunRecord], statuses: tuple[str, ...]) -> int:
 def list_conditions(
     tasks: Iterable[SystemTask], agents: Iterable[AgentRecord], settings: Settings, now: float
 ) -> Iterator[TaskCondition]:
-    """Give the condition of every task, for each active agent where it runs per agent."""
+    """Yield the condition of every task, for each active agent if it runs per agent."""
     log = RunLog(settings.root)
     active = [agent for agent in agents if agent.status == "active"]
     for task in tasks:

@@ -28,9 +28,9 @@ class PromptInfo:
         description: What the prompt is for.
         variables: The placeholders, each with what it stands for.
         required: The texts that a replacement must have.
-        default: The text where nobody replaced it.
+        default: The text if nobody replaced it.
         has_override: Whether it was replaced.
-        override: The replacement; "" where there is none.
+        override: The replacement, or "" if there is none.
         effective: The text in force.
         effective_source: override or builtin.
         effective_hash: The sha256 of the text in force.
@@ -85,7 +85,7 @@ class TaskPrompts:
         return [self.info(task, prompt.key) for task in tasks for prompt in task.prompts]
 
     def set(self, task: SystemTask, key: str, text: str) -> PromptInfo:
-        """Replace a prompt, or raise `InvalidPrompt` where the task could not use it."""
+        """Replace a prompt, or raise `InvalidPrompt` if the task could not use it."""
         check_prompt(task, _find(task, key), text)
         with self._records.lock():
             overrides = self.overrides()
@@ -104,12 +104,12 @@ class TaskPrompts:
         return self.info(task, key)
 
     def overrides(self) -> dict[str, dict[str, str]]:
-        """Give every replacement by task and key."""
+        """Return every replacement by task and key."""
         return self._records.read(_FILE) or {}
 
 
 def check_prompt(task: SystemTask, prompt: TaskPrompt, text: str) -> None:
-    """Raise `InvalidPrompt` where a text lacks a placeholder or marker that the task needs."""
+    """Raise `InvalidPrompt` if a text lacks a placeholder or marker that the task needs."""
     name = f"{task.type}/{prompt.key}"
     if not text.strip():
         raise InvalidPrompt(name, "it is empty; reset it to go back to the built-in text")

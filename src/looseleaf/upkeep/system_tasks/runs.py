@@ -43,7 +43,7 @@ class RunRecord:
         end: The time of its end.
         status: The result, in one word of the task.
         reason: The reason of the result, in one sentence.
-        is_failure: True where the task did not do its work.
+        is_failure: True if the task did not do its work.
         is_retryable: True for a failure that passes by itself.
         details: Figures and texts of the task.
     """
@@ -70,7 +70,7 @@ class RunLog:
         self.root = root
 
     def add(self, record: RunRecord) -> None:
-        """Keep a record, and drop the oldest where there are too many."""
+        """Keep a record, and drop the oldest if there are too many."""
         folder = self._folder_of(record.agent_id)
         folder.write(record.id, as_dict(record))
         for name in folder.names()[:-MOST_RUNS]:
@@ -144,7 +144,7 @@ def derive_run_id(created_at: float, job_id: int) -> str:
 
 
 def check_run(task: SystemTask, params: Mapping[str, Any], *, trigger: str = MANUAL) -> None:
-    """Raise where the task cannot be run by hand, or does not take these parameters."""
+    """Raise if the task cannot be run by hand, or does not take these parameters."""
     if trigger == MANUAL and not task.supports_run:
         raise TaskNotRunnable(task.type, "only its schedule runs it")
     foreign_names = sorted(set(params) - set(task.params))

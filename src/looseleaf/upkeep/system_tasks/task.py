@@ -27,7 +27,7 @@ class TaskPrompt:
         key: The name of the prompt in its task.
         label: The name for people.
         description: What the prompt is for, in one sentence.
-        default: The text where nobody replaced it.
+        default: The text if nobody replaced it.
         variables: The placeholders, `{{name}}`, each with what it stands for.
         required: The texts without which the task cannot work.
     """
@@ -88,15 +88,15 @@ class TaskResult:
 
 @value(kw_only=True)
 class SystemTask:
-    """A task that can be scheduled, and run by hand where it says so.
+    """A task that can be scheduled, and run by hand if it says so.
 
     Fields:
         type: The word by which schedules and people name it.
         label: The name for people.
         description: What it does, in one sentence.
         run: The function that does it.
-        setting: The setting that switches it on; "" where it is always on.
-        trigger: The schedule, for people; "" where only people run it.
+        setting: The setting that switches it on, or "" if it is always on.
+        trigger: The schedule, for people, or "" if only people run it.
         supports_run: Whether people may run it now.
         per_agent: Whether a run is for one agent.
         params: The parameters that a run takes, each with what it means.
@@ -121,7 +121,7 @@ class SystemTask:
     owner: str = OWNER
 
     def is_enabled(self, settings: Settings) -> bool:
-        """Say whether the settings switch the task on."""
+        """Return whether the settings switch the task on."""
         is_on = bool(getattr(settings, self.setting)) if self.setting else True
         return is_on and self.type not in settings.system_tasks_off
 

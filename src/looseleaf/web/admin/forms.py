@@ -31,7 +31,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def has_file(request: Request) -> bool:
-    """Say whether the form of a request has a file."""
+    """Return whether the form of a request has a file."""
     return request.headers.get("content-type", "").lower().startswith(FILE_FORM)
 
 

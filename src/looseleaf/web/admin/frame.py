@@ -90,5 +90,5 @@ def _build_links(
 
 
 def _is_part(page: AdminPage, entry: AdminPage) -> bool:
-    """Say whether a page is an entry of the navigation itself, or belongs to the entry."""
+    """Return whether a page is an entry of the navigation itself, or belongs to the entry."""
     return page is entry or page.parent == entry.name

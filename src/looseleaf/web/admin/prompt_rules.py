@@ -62,17 +62,17 @@ def name_candidate(candidate: Candidate) -> str:
 
 
 def describe_rule(rule: str) -> str:
-    """Say why a candidate is left out; the name of a plugin's rule becomes words."""
+    """Return why a candidate is left out; the name of a plugin's rule becomes words."""
     return REASONS.get(rule, rule.replace("_", " "))
 
 
 def describe_tool_rule(rule: str) -> str:
-    """Say why a conversation does not get a tool; "" where it does."""
+    """Return why a conversation does not get a tool, or "" if it does."""
     return _TOOL_REASONS.get(rule, describe_rule(rule))
 
 
 def describe_source(directive: str, *, is_page: bool) -> str:
-    """Say why a block stands in the prompt."""
+    """Return why a block stands in the prompt."""
     if directive in _SOURCES:
         return _SOURCES[directive]
     return f"{'a page' if is_page else 'a text'} that {directive.replace('-', ' ')} gives"

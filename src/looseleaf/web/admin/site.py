@@ -60,7 +60,7 @@ class AdminSite:
         self.templates = open_templates(self.pages, workspace.clock)
 
     def routes(self) -> list[Route]:
-        """Give a route for every page; a page that takes the rest of an address comes last."""
+        """Return a route for every page; a page that takes the rest of an address comes last."""
         order = sorted(self.pages.all(), key=lambda page: (":path}" in page.path, page.path))
         fixed_routes = [
             Route("/static/{version}/{name}", static_files.show_static_file),
@@ -77,7 +77,7 @@ class AdminSite:
     def bare_page(
         self, request: Request, template: str, data: Mapping[str, Any], status: int = 200
     ) -> Response:
-        """Give a page without the frame, for people who need not be signed in."""
+        """Return a page without the frame, for people who need not be signed in."""
         request.scope[OWN_POLICY] = POLICY
         static = f"/static/{static_files.compute_version()}"
         html = self.templates.get_template(template).render(data, static=static)
@@ -189,7 +189,7 @@ class AdminSite:
 
 
 def site_of(request: Request) -> AdminSite:
-    """Give the admin site of the server that answers a request."""
+    """Return the admin site of the server that answers a request."""
     site: AdminSite = request.app.state.admin
     return site
 
@@ -203,7 +203,7 @@ TITLES = {
 
 
 def describe_error(error: Exception) -> tuple[int, str]:
-    """Give the status of an error and the sentence that people read."""
+    """Return the status of an error and the sentence that people read."""
     if isinstance(error, LooseleafError):
         status = status_of(error)
         if status == 503:
@@ -220,7 +220,7 @@ def describe_error(error: Exception) -> tuple[int, str]:
 
 
 def _as_get_request(request: Request) -> Request:
-    """Give the request as a GET, so that its principal is found without a CSRF token."""
+    """Return the request as a GET, so that its principal is found without a CSRF token."""
     return type(request)({**request.scope, "method": "GET"})
 
 

@@ -50,7 +50,7 @@ def compute_version() -> str:
 
 
 async def show_static_file(request: Request) -> Response:
-    """Give a script or a style; browsers may cache it under its version."""
+    """Return a script or a style; browsers may cache it under its version."""
     file = read_static_files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)

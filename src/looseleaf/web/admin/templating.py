@@ -57,12 +57,12 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
 
 
 def template_name_of(document: Document, owner: str) -> str:
-    """Give the name of a document's template; a template of a plugin is in the plugin's folder."""
+    """Return the name of a document's template; a plugin's template is in its own folder."""
     return document.template if owner == OWNER else f"{PLUGINS}/{owner}/{document.template}"
 
 
 def format_age(seconds: float) -> str:
-    """Say how long ago something was."""
+    """Return how long ago something was."""
     if seconds < 5:
         return "just now"
     for limit, unit, length in _STEPS:

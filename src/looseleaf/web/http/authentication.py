@@ -116,7 +116,7 @@ class Authenticator:
         return principal
 
     def by_token(self, header: bytes) -> Context | None:
-        """Return a context for reading, by a plain `Bearer` header; None for any other header."""
+        """Return a context for reading, by a plain `Bearer` header, or None for other headers."""
         if not header.startswith(b"Bearer "):
             return None
         try:
@@ -164,7 +164,7 @@ def _credential_id_of(connection: HTTPConnection) -> str:
 
 
 def has_credential(connection: HTTPConnection) -> bool:
-    """Say whether a request has a credential; a request without one is no guess."""
+    """Return whether a request has a credential; a request without one is no guess."""
     return "authorization" in connection.headers or bool(session_cookie_of(connection))
 
 
@@ -181,7 +181,7 @@ def cookie_name_of(connection: HTTPConnection) -> str:
 
 
 def session_cookie_of(connection: HTTPConnection) -> str:
-    """Return the session cookie of a request; "" without one."""
+    """Return the session cookie of a request, or "" without one."""
     return connection.cookies.get(cookie_name_of(connection), "")
 
 

@@ -92,7 +92,7 @@ def _build_form_error() -> RequestError:
 
 
 def is_json(kind: str) -> bool:
-    """Say whether a media type is JSON."""
+    """Return whether a media type is JSON."""
     return kind == "application/json" or kind.endswith("+json")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OWN_NAME = "looseleaf.localhost"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", OWN_NAME)
 ABSOLUTE_TARGET = (
-    "looseleaf.absolute_target"  # set where a request has an absolute target, as for a proxy
+    "looseleaf.absolute_target"  # set if a request has an absolute target, as for a proxy
 )
 PREFIX = "/wp-json"
 POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -42,8 +42,8 @@ HEADERS = (
 _KEPT_HEADERS = tuple(header for header in HEADERS if header is not _NO_STORE)
 _POLICY = (b"content-security-policy", POLICY)
 EVERY_HEADER = (*HEADERS, _POLICY)
-OWN_POLICY = "looseleaf.policy"  # set where a response has its own Content-Security-Policy
-OWN_CACHING = "looseleaf.caching"  # set where a response has its own Cache-Control
+OWN_POLICY = "looseleaf.policy"  # set if a response has its own Content-Security-Policy
+OWN_CACHING = "looseleaf.caching"  # set if a response has its own Cache-Control
 HEADERS_BY_NAME = "looseleaf.headers"  # the headers of a request by name, for the fast path
 START = "http.response.start"
 _CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
@@ -105,7 +105,7 @@ class Guard:
             request_log.write(scope, status, seconds)
 
     def _is_allowed(self, host: str) -> bool:
-        """Say whether a Host header is well formed and names this server."""
+        """Return whether a Host header is well formed and names this server."""
         parts = _HOST.fullmatch(host)
         if parts is None or int(parts[2] or 0) > _MOST_PORT or parts[1] not in self.hosts:
             return False
@@ -189,7 +189,7 @@ class _Response:
 
 
 def _is_foreign(headers: dict[bytes, bytes], host: str) -> bool:
-    """Say whether a request comes from another site's page, according to the browser."""
+    """Return whether a request comes from another site's page, according to the browser."""
     site = headers.get(b"sec-fetch-site")
     if site is not None and site not in _OWN_SITES:
         return True

@@ -35,6 +35,6 @@ class OpenStreams:
 
 
 def streams_of(request: Request) -> OpenStreams:
-    """Give the open streams of the server that answers a request."""
+    """Return the open streams of the server that answers a request."""
     streams: OpenStreams = request.app.state.open_streams
     return streams

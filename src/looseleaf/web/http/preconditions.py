@@ -46,13 +46,13 @@ def join_header(headers: Headers, name: str) -> str | None:
 
 
 def is_unchanged(headers: Headers, version: str) -> bool:
-    """Say whether the client has this version already."""
+    """Return whether the client has this version already."""
     header = join_header(headers, "if-none-match")
     return header is not None and has_version(header, version)
 
 
 def has_version(header: str, version: str) -> bool:
-    """Say whether a header names a version, or any."""
+    """Return whether a header names a version, or any."""
     versions = parse_tags(header)
     return ANY_VERSION in versions or version in versions
 
@@ -65,7 +65,7 @@ def check_read(headers: Headers, version: str) -> None:
 
 
 def precondition_of(headers: Headers) -> Precondition | None:
-    """Return the versions that a change may replace; None without such headers."""
+    """Return the versions that a change may replace, or None without such headers."""
     match = join_header(headers, "if-match")
     none_match = join_header(headers, "if-none-match")
     if match is None and none_match is None:
@@ -77,11 +77,11 @@ def precondition_of(headers: Headers) -> Precondition | None:
 
 
 def refuse_precondition(request: Request, action: str) -> None:
-    """Raise where a request has a precondition but changes no page."""
+    """Raise if a request has a precondition but changes no page."""
     if is_conditional(request.headers):
         raise PreconditionUnsupported(action)
 
 
 def is_conditional(headers: Headers) -> bool:
-    """Say whether a request has a precondition."""
+    """Return whether a request has a precondition."""
     return "if-match" in headers or "if-none-match" in headers

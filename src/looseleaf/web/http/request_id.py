@@ -24,7 +24,7 @@ class RequestIds:
         self._prefix, self._numbers = os.urandom(8).hex(), count(1)
 
     def identify(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bytes:
-        """Store the id of a request in its scope, and give the id as a header of the answer."""
+        """Store the id of a request in its scope, and return the id as a header of the answer."""
         header = headers.get(HEADER)
         if header is not None:
             text = header.decode("latin-1")
@@ -36,11 +36,11 @@ class RequestIds:
 
 
 def request_id_of(scope: Scope) -> str:
-    """Give the id of a request."""
+    """Return the id of a request."""
     identity: str = scope[_REQUEST_ID]
     return identity
 
 
 def activity_of(scope: Scope) -> Activity:
-    """Give a request as the activity that its changes belong to."""
+    """Return a request as the activity that its changes belong to."""
     return Activity(REQUEST, request_id_of(scope))

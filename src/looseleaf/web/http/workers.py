@@ -93,7 +93,7 @@ class Queues:
 
     @asynccontextmanager
     async def turn(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for a turn, or refuse where too many wait already."""
+        """Wait for a turn, or refuse if too many wait already."""
         if self._waiting_counts.get(key, 0) >= MOST_WAITING:
             raise TooBusy(self._subject)
         turns = self._turns.setdefault(key, asyncio.Semaphore(self._limit))
@@ -121,7 +121,7 @@ class SignInQueue:
 
     @asynccontextmanager
     async def turn(self, address: str) -> AsyncIterator[None]:
-        """Wait for a turn, or refuse where too many of the address wait already."""
+        """Wait for a turn, or refuse if too many of the address wait already."""
         if self._free_count:
             self._free_count -= 1
         else:
@@ -145,7 +145,7 @@ class SignInQueue:
             raise
 
     def _pass_on(self) -> None:
-        """Give a turn to the newest attempt of the next address, or keep it for later."""
+        """Pass a turn to the newest attempt of the next address, or keep it for later."""
         while self._waiters:
             address = next(iter(self._waiters))
             futures = self._waiters.pop(address)
@@ -161,7 +161,7 @@ class SignInQueue:
 def build_page_key(
     context: Context, operation: Operation, arguments: Mapping[str, Any]
 ) -> Hashable | None:
-    """Return a key of the page that an operation changes, from its arguments; None without a page.
+    """Return a key of the page that an operation changes by its arguments, or None without one.
 
     Two names of one page are two keys: then the lock of the page decides, as between processes.
     """

@@ -65,7 +65,7 @@ async def show_operation(request: Request) -> Response:
 
 
 async def run_operation(request: Request) -> Response:
-    """Run an operation and give its whole result, in our own envelope."""
+    """Run an operation and return its whole result, in our own envelope."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, request.path_params["name"])
     arguments = await _read_arguments(operation, request)
@@ -115,7 +115,7 @@ def _unwrap_name(name: str) -> str:
 
 
 def _unwrap_input(body: dict[str, Any]) -> dict[str, Any]:
-    """Take the arguments from `input`, where WordPress has them, or from the body itself."""
+    """Take the arguments from `input`, if WordPress has them, or from the body itself."""
     if set(body) != {"input"}:
         return body
     arguments = body["input"]

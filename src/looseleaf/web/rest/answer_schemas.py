@@ -104,7 +104,7 @@ def build_page_schema(operation: Operation) -> Schema:
 
 
 def _describe_page(shape: Schema) -> Schema:
-    """Describe a page with the plugin's names; `section` is there only where one was read."""
+    """Describe a page with the plugin's names; `section` is there only if one was read."""
     return extend({**_OLD_NAMES, "section?": TEXT}, shape)
 
 

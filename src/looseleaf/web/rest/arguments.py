@@ -86,7 +86,7 @@ def _convert(name: str, text: str, types: frozenset[str]) -> object:
     """Convert the text of an argument; an invalid text is left for the operation to refuse."""
     is_whole = _WHOLE_NUMBER.fullmatch(text) is not None
     if "string" in types:
-        # Where both types are accepted, an argument that ends in _id is a number; others may be a
+        # If both types are accepted, an argument that ends in _id is a number; others may be a
         # slug.
         is_id = name.endswith("_id") and "integer" in types
         return int(text) if is_whole and is_id else text

@@ -49,7 +49,7 @@ def workers_of(request: Request) -> ServerThreads:
 async def body_of(
     request: Request, operation: Operation | None = None, *, size: int | None = None
 ) -> bytes:
-    """Read the body within the limits of the settings; a short limit where that is enough."""
+    """Read the body within the limits of the settings; a short limit if that is enough."""
     authenticator = authenticator_of(request)
     settings = authenticator.workspace.settings
     if size is None:
@@ -89,7 +89,7 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
 
 
 def is_versioned(result: object) -> bool:
-    """Say whether a result has a version, which later changes may name."""
+    """Return whether a result has a version, which later changes may name."""
     return isinstance(result, dict) and isinstance(result.get("hash"), str) and bool(result["hash"])
 
 

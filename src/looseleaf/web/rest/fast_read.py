@@ -52,7 +52,7 @@ class FastPageReads:
         self._decisions: dict[tuple[bytes, str], tuple[float, PageScope]] = {}
 
     def answer(self, scope: Scope) -> FastAnswer | None:
-        """Give status, headers and body of the answer; None where the application must answer."""
+        """Return status, headers and body of the answer, or None if the application must answer."""
         page_response = self._read_plain_page(scope)
         if page_response is None:
             return None
@@ -65,7 +65,7 @@ class FastPageReads:
         return (304, headers, b"") if body is None else (200, headers, body)
 
     def _read_plain_page(self, scope: Scope) -> tuple[bytes, str, bytes | None] | None:
-        """Read the type, version and body of a page; no body where the client has this version."""
+        """Read the type, version and body of a page; no body if the client has this version."""
         path = scope["path"]
         if not path.startswith(PREFIX) or scope["method"] != "GET" or scope["query_string"]:
             return None
@@ -96,7 +96,7 @@ class FastPageReads:
         return kind or _JSON, page.hash, body
 
     def _find_allowed_page(self, authorization: bytes, path: str) -> PageScope | None:
-        """Find the page, if the token may read it; None where the application must decide."""
+        """Find the page, if the token may read it, or None if the application must decide."""
         now = time.monotonic()
         decision = self._decisions.get((authorization, path))
         if decision is not None and now < decision[0]:

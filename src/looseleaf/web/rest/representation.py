@@ -106,12 +106,12 @@ def with_old_names(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def can_edit(principal: Principal, requirement: str) -> bool:
-    """Say whether a principal can have the role or capability that editing a page takes, if any."""
+    """Return whether a principal can have the role or capability for editing a page, if any."""
     if requirement in ROLES:
         return has_role(principal.role, requirement)
     return not requirement or principal.can(requirement)
 
 
 def format_wordpress_time(seconds: float) -> str:
-    """Write a time as the original plugin does; "" where it is not known."""
+    """Write a time as the original plugin does, or "" if it is not known."""
     return format_time(seconds, "+00:00") if seconds else ""

@@ -35,7 +35,7 @@ class DailyMemoryArtifact:
         date: The day, as YYYY-MM-DD.
         source: daily-memory.
         bundle_relative_path: The place of the day in a bundle.
-        content: The whole day as it is now; where it cannot be read, the text that was written.
+        content: The whole day as it is now; if it cannot be read, the text that was written.
     """
 
     type: str
@@ -57,10 +57,10 @@ class AgentMemoryArtifact:
         agent_slug: The slug of that agent.
         file: The name of the page.
         layer: The layer of the page.
-        section: The section that was written last; "" where that is not known.
+        section: The section that was written last, or "" if that is not known.
         source: agent-memory.
         bundle_relative_path: The place of the page in a bundle.
-        content: The whole page as it is now; where it cannot be read, the text that was written.
+        content: The whole page as it is now; if it cannot be read, the text that was written.
     """
 
     type: str

@@ -17,9 +17,9 @@ _LONGEST_PATH = 500
 
 
 def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """Return the known sources and targets of a policy, in one order; {} where there are none.
+    """Return the known sources and targets of a policy, in one order, or {} if there are none.
 
-    A source keeps its targets where its path is dropped; a source without targets is dropped.
+    A source keeps its targets if its path is dropped; a source without targets is dropped.
     """
     if not isinstance(policy, dict):
         return {}
@@ -40,7 +40,7 @@ def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict
 
 
 def normalize_path(path: Any) -> str:  # noqa: ANN401 - any JSON
-    """Return a path below a bundle; "" for anything else, such as a path that leaves the bundle."""
+    """Return a path below a bundle, or "" for anything else, such as a path that leaves it."""
     if not isinstance(path, str) or not path.isprintable() or len(path) > _LONGEST_PATH:
         return ""
     segments = [segment for segment in path.strip().replace("\\", "/").split("/") if segment]

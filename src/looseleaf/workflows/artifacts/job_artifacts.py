@@ -71,7 +71,7 @@ class JobArtifacts:
     daily_memory_artifacts: tuple[DailyMemoryArtifact, ...] = ()
 
     def find_page(self, reference: ArtifactReference) -> str | None:
-        """Find the content of a page by its reference; None where there is none."""
+        """Find the content of a page by its reference, or None if there is none."""
         for day in self.daily_memory_artifacts:
             if (day.type, day.date) == (reference.type, reference.qualifier):
                 return day.content
@@ -119,7 +119,7 @@ def build_artifacts(state: JobState, agent_slug: str, read_page: PageReader) -> 
 
 
 def verify_content(file: ArtifactFile, content: bytes | None) -> bytes:
-    """Return the content of a file, or raise where it is not what the job left."""
+    """Return the content of a file, or raise if it is not what the job left."""
     if content is None:
         raise ArtifactMissing(file.ref)
     if len(content) != file.bytes:
@@ -139,7 +139,7 @@ class _PageWrite:
 
 
 def _list_tool_results(state: JobState) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the calls of tools in their order, each with its step."""
+    """Yield the calls of tools in their order, each with its step."""
     for step in state.job.steps:
         outcome = state.outcomes.get(step.id)
         for packet in reversed(outcome.packets if outcome else ()):
@@ -190,7 +190,7 @@ def _build_daily_artifacts(
 
 
 def _format_day(date: str, text: str) -> str:
-    """Return the text that was written, under the heading of its day; "" where it is unknown."""
+    """Return the text that was written, under the heading of its day, or "" if it is unknown."""
     text = text.strip()
     heading = f"# Daily Memory: {date}"
     if not text:

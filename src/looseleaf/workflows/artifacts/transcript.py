@@ -22,13 +22,13 @@ LONGEST_TEXT = 4_000
 
 
 def build_transcript(messages: Sequence[Message], mask: SecretMask) -> dict[str, Any]:
-    """Return the messages of a turn as plain JSON; the newest stay where there are too many."""
+    """Return the messages of a turn as plain JSON; the newest stay if there are too many."""
     entries = [_describe_message(message) for message in messages[-MOST_MESSAGES:]]
     return _build_document("messages", entries, len(messages), mask)
 
 
 def build_tool_trace(tools: Sequence[ToolExecution], mask: SecretMask) -> dict[str, Any]:
-    """Return the calls of tools as plain JSON; the first ones stay where there are too many."""
+    """Return the calls of tools as plain JSON; the first ones stay if there are too many."""
     entries = [
         {
             "tool_name": tool.name,

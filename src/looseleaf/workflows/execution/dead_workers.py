@@ -28,7 +28,7 @@ class LifeLocks(Protocol):
         """Hold the lock of a worker until it stops."""
 
     def is_free(self, name: str) -> bool | None:
-        """Say whether a worker has died; None where it does not run on this machine."""
+        """Return whether a worker has died, or None if it does not run on this machine."""
 
     def remove(self, name: str) -> None:
         """Forget the lock of a dead worker."""

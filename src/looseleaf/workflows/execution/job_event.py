@@ -20,7 +20,7 @@ class JobEvent:
     Fields:
         name: The kind of event; a job that is `left` continues later.
         job_id: The number of the job.
-        job: The job; None where it was taken over, and not yet read.
+        job: The job, or None if it was taken over, and not yet read.
         detail: The step at which a job continues, or the worker that died.
     """
 

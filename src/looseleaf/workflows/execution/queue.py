@@ -113,4 +113,4 @@ class Workers(Protocol):
         """Return all workers that have not stopped, each with the number of its signs of life."""
 
     def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
-        """Give the jobs of a dead worker to another one, and return them."""
+        """Transfer the jobs of a dead worker to another one, and return them."""

@@ -20,19 +20,19 @@ _RETRY_AFTER = re.compile(r"retry[- ]after:? (\d{1,6})", re.IGNORECASE)
 
 
 def is_transient(error: Exception) -> bool:
-    """Say whether a failure is likely to be gone at a later attempt."""
+    """Return whether a failure is likely to be gone at a later attempt."""
     if isinstance(error, Locked | TooBusy):
         return True
     return isinstance(error, Unavailable) and has_transient_reason(str(error))
 
 
 def has_transient_reason(reason: str) -> bool:
-    """Say whether the reason of a failure is one that passes by itself."""
+    """Return whether the reason of a failure is one that passes by itself."""
     return _PASSING.search(reason) is not None
 
 
 def compute_wait_seconds(reason: str, attempts: int) -> float | None:
-    """Return the seconds until the next attempt; None after the last one.
+    """Return the seconds until the next attempt, or None after the last one.
 
     `attempts` is the number of attempts before the one that failed now.
     """

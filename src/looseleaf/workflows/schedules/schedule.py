@@ -65,12 +65,12 @@ class ScheduleState:
 
     Fields:
         id: The id of the schedule.
-        next_run: The next time; None where the schedule has no further run.
+        next_run: The next time, or None if the schedule has no further run.
         last_run: The time of the last run; 0 before the first.
         last_job: The newest job; 0 before the first.
         is_paused: Whether a person paused the schedule.
         rejections: The number of runs in a row that could not be started.
-        problem: The reason why the last run could not be started; "" where it was.
+        problem: The reason why the last run could not be started, or "" if it was.
     """
 
     id: str
@@ -100,13 +100,13 @@ class ScheduleStates(Protocol):
         """Return the schedules that are due and not paused, the longest due first."""
 
     def advance(self, schedule_id: str, due: float, next_run: float | None) -> bool:
-        """Move on from a time that was due; False where another server was faster."""
+        """Move on from a time that was due; return False if another server was faster."""
 
     def note_result(self, schedule_id: str, *, job_id: int = 0, problem: str = "") -> int:
         """Note a started job, or why there is none; return the rejections in a row."""
 
     def pause(self, schedule_id: str, *, is_paused: bool) -> bool:
-        """Pause a schedule or let it go on; False where there is none."""
+        """Pause a schedule or let it go on; return False if there is none."""
 
     def list(self) -> dict[str, ScheduleState]:
         """Return every state, by id."""

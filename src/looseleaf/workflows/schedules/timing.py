@@ -1,7 +1,7 @@
 """Time plans: keys of intervals, cron expressions, one time; and the next times of each.
 
-Intervals keep their phase: the next run is a whole number of intervals after the first one, also
-where runs in between were late. Cron expressions are read in the time zone of the site.
+Intervals keep their phase: the next run is a whole number of intervals after the first one, even
+if runs in between were late. Cron expressions are read in the time zone of the site.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Timing:
 
     @property
     def seconds(self) -> int:
-        """The seconds between two runs; 0 where it is no interval."""
+        """The seconds between two runs, or 0 if it is no interval."""
         return INTERVALS.get(self.interval) or parse_duration(self.interval)
 
     @property
@@ -71,7 +71,7 @@ class Timing:
         return self.interval == MANUAL
 
     def describe(self) -> str:
-        """Say when it runs, in a word or two."""
+        """Return when it runs, in a word or two."""
         return f"cron {self.cron}" if self.interval == CRON else self.interval
 
 
@@ -134,7 +134,7 @@ def _read_time(at: float | str) -> float:
 
 
 def compute_stagger(seed: int, interval: int) -> int:
-    """Return the delay that spreads the first runs of many schedules; 0 for seed 0."""
+    """Return the delay that spreads the first runs of many schedules, or 0 for seed 0."""
     span = min(interval, _WIDEST_STAGGER)
     return crc32(f"datamachine_stagger_{seed}".encode()) % span if seed and span > 0 else 0
 
@@ -142,7 +142,7 @@ def compute_stagger(seed: int, interval: int) -> int:
 def find_first_time(
     timing: Timing, now: float, *, zone: str = "UTC", seed: int = 0
 ) -> float | None:
-    """Return the first time of a new plan; None where nothing runs by itself."""
+    """Return the first time of a new plan, or None if nothing runs by itself."""
     if timing.seconds:
         return float(int(now)) + compute_stagger(seed, timing.seconds)
     if timing.interval == ONE_TIME:

@@ -155,7 +155,7 @@ class _Reader:
 
 
 def read_time(text: str) -> str:
-    """Read a time as RSS, Atom or JSON write it; "" where the text is no time."""
+    """Read a time as RSS, Atom or JSON write it, or "" if the text is no time."""
     text = text.strip()
     try:
         return format_time(parse_time(text))

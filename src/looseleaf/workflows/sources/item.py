@@ -22,10 +22,10 @@ class SourceItem:
 
     Fields:
         identity: The id of the entry in the source, which stays the same.
-        title: The title; "" where there is none.
+        title: The title, or "" if there is none.
         content: The text, which may be HTML.
         url: The address of the entry.
-        published: The time of its publication in UTC; "" where the source gives none.
+        published: The time of its publication in UTC, or "" if the source gives none.
     """
 
     identity: str

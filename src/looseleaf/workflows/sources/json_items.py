@@ -47,7 +47,7 @@ def parse_json_items(
 
 
 def find_value(document: Any, path: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value at a path of names and positions; None where there is none."""
+    """Return the value at a path of names and positions, or None if there is none."""
     parts = path.split(".") if path else []
     if len(parts) > _DEEPEST:
         return None

@@ -31,7 +31,7 @@ _ACCEPT = {
 
 
 def run_input(run: StepRun) -> StepOutcome:
-    """Give the new items of a source as packets, newest first."""
+    """Return the new items of a source as packets, newest first."""
     source = run.settings["source"]
     items = _READERS[source](run)
     if source != "packet" and run.settings.get("skip_processed", source != "text"):
@@ -101,7 +101,7 @@ def _read_json(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _read_packet(run: StepRun) -> tuple[SourceItem, ...]:
-    """Give the newest packet of the job as an item, such as the data that started the job."""
+    """Return the newest packet of the job as an item, such as the data that started the job."""
     if not run.packets:
         return ()
     data = run.packets[0].data

@@ -46,7 +46,7 @@ def run_memory_update(run: StepRun) -> StepOutcome:
 
 
 def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
-    """Resolve the page, and the function that edits it; raise where the agent may not."""
+    """Resolve the page, and the function that edits it; raise if the agent may not."""
     if run.settings["target"] == "daily":
         if mode != "append":
             raise InvalidStep(run.step.id, "a day of the journal is appended to; mode is append")

@@ -21,7 +21,7 @@ _LONGEST_TITLE = 200
 
 
 def run_publish(run: StepRun) -> StepOutcome:
-    """Publish the newest text once, and give its place as a packet."""
+    """Publish the newest text once, and return its place as a packet."""
     packet = require_material(run)
     text = fill_from_packet(run, run.settings.get("template", "{{content}}"), packet)
     if not text.strip():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run_system_task(run: StepRun) -> StepOutcome:
-    """Run the task for the job's agent, and give its result as a packet."""
+    """Run the task for the job's agent, and return its result as a packet."""
     task_type = run.settings["task_type"]
     run.report_progress(f"runs {task_type}")
     result = run.parts.run_task(run, task_type, run.settings.get("params", {}))

@@ -15,7 +15,7 @@ _PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]{0,99})\s*\}\}")
 
 
 def fill_template(template: str, texts: Mapping[str, str], *, step: str) -> str:
-    """Replace names by their texts; `InvalidStep` where a name has none."""
+    """Replace names by their texts; raise `InvalidStep` if a name has none."""
 
     def text_of(place: re.Match[str]) -> str:
         name = place[1]

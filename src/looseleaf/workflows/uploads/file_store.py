@@ -84,7 +84,7 @@ class WorkflowFiles(Protocol):
     """The uploaded files of pipelines and flows."""
 
     def list(self, folder: FileFolder) -> list[StoredFile]:
-        """List the files of a folder by name; none where there is no folder."""
+        """List the files of a folder by name; none if there is no folder."""
 
     def put(
         self, folder: FileFolder, name: str, parts: Iterable[bytes], limits: FileLimits
@@ -92,23 +92,23 @@ class WorkflowFiles(Protocol):
         """Store a file part by part, whole or not at all; it replaces a file of the same name."""
 
     def read(self, folder: FileFolder, name: str) -> Iterator[bytes]:
-        """Give the bytes of a file in parts; `FileMissing` where there is none."""
+        """Yield the bytes of a file in parts; raise `FileMissing` if there is none."""
 
     def delete(self, folder: FileFolder, name: str) -> None:
-        """Remove a file; `FileMissing` where there is none."""
+        """Remove a file; raise `FileMissing` if there is none."""
 
     def remove_all(self, folder: FileFolder) -> int:
         """Remove every file of a folder; return how many there were."""
 
 
 def limits_of(settings: Settings) -> FileLimits:
-    """Give the bounds of uploads from the settings."""
+    """Return the bounds of uploads from the settings."""
     types = tuple(kind.lower() for kind in settings.upload_types)
     return FileLimits(settings.max_upload_bytes, settings.max_uploads, types)
 
 
 def check_upload_name(name: str, types: tuple[str, ...]) -> str:
-    """Give the name of an upload back, or raise where no file can have it; folders are refused."""
+    """Return the name of an upload, or raise if no file can have it; folders are refused."""
     check_folder(name)
     if "/" in name:
         raise InvalidName(name, "an uploaded file lies in no folder of its own")
@@ -118,6 +118,6 @@ def check_upload_name(name: str, types: tuple[str, ...]) -> str:
 
 
 def media_type_of(name: str) -> str:
-    """Give the media type of a file by its ending."""
+    """Return the media type of a file by its ending."""
     _, dot, ending = name.rpartition(".")
     return _TYPES.get(f"{dot}{ending.lower()}", "application/octet-stream")

@@ -28,7 +28,7 @@ _OUR_TYPES = ("input", "memory_update", "webhook_gate", "system_task")  # ai and
 
 
 def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> dict[str, bytes]:
-    """Give the files of a bundle with every workflow in our form; others stay as they are."""
+    """Return the files of a bundle with every workflow in our form; others stay as they are."""
     pipelines = {
         path: parse_json(path, content)
         for path, content in files.items()
@@ -68,7 +68,7 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
 
 
 def _is_foreign(pipeline: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether Data Machine has written a pipeline: by its types of steps, or by schedules."""
+    """Return whether Data Machine wrote a pipeline, judging by its step types or schedules."""
     types = [as_object(step).get("step_type") for step in as_list(pipeline.get("steps"))]
     if any(name not in _OUR_TYPES and map_step_type(name) not in ("", name) for name in types):
         return True
@@ -76,7 +76,7 @@ def _is_foreign(pipeline: Mapping[str, Any], flows: Mapping[str, Mapping[str, An
 
 
 def _describe_pipeline(number: int, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a pipeline as the REST interface of Data Machine gives it."""
+    """Return a pipeline as the REST interface of Data Machine gives it."""
     config: dict[str, Any] = {}
     for step in map(as_object, as_list(document.get("steps"))):
         position = step.get("step_position")

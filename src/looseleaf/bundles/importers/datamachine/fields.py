@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def as_object(document: object) -> dict[str, Any]:
-    """Give an object of JSON; {} for anything else, such as the empty list that PHP writes."""
+    """Return an object of JSON; {} for anything else, such as the empty list that PHP writes."""
     return document if isinstance(document, dict) else {}
 
 
 def as_list(document: object) -> list[Any]:
-    """Give a list of JSON; [] for anything else."""
+    """Return a list of JSON; [] for anything else."""
     return document if isinstance(document, list) else []
 
 
 def map_schedule(config: Mapping[str, Any]) -> ScheduleFields:
-    """Give a schedule of the source, paused; it is not checked."""
+    """Return a schedule of the source, paused; it is not checked."""
     interval, at = str(config.get("interval") or MANUAL), config.get("timestamp")
     if interval == ONE_TIME:
         is_time = isinstance(at, int | float) and not isinstance(at, bool)
@@ -48,7 +48,7 @@ def map_schedule(config: Mapping[str, Any]) -> ScheduleFields:
 
 
 def find_page_refusal(name: object, registry: FileRegistry) -> str:
-    """Say why a pipeline or flow cannot select a page; "" where it can."""
+    """Return why a pipeline or flow cannot select a page, or "" if it can."""
     if not isinstance(name, str):
         return "it is no name of a page"
     try:
@@ -75,7 +75,7 @@ def read_name(document: Mapping[str, Any], noun: str) -> str:
 
 
 def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collection[str]) -> str:
-    """Read the slug of a pipeline or flow, with a number where it is taken."""
+    """Read the slug of a pipeline or flow, with a number if it is taken."""
     slug = document.get("portable_slug")
     return make_slug(
         slug if isinstance(slug, str) and slug else name, fallback=noun, used_slugs=slugs
@@ -83,12 +83,12 @@ def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collecti
 
 
 def choose_step_id(step_id: str, position: int) -> str:
-    """Choose the id of a step here: that of the source, where it is valid."""
+    """Choose the id of a step here: that of the source, if it is valid."""
     return step_id if is_step_id(step_id) else f"step-{position + 1}"
 
 
 def read_id(number: object) -> int:
-    """Read an id, a whole number above 0, which PHP may write as text; 0 where it is none."""
+    """Read an id, a whole number above 0, which PHP may write as text, or 0 if it is none."""
     if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 16:
         return int(number)
     is_number = isinstance(number, int) and not isinstance(number, bool)

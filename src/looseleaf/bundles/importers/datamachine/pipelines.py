@@ -57,7 +57,7 @@ class PipelineReader:
     def read_pipeline(
         self, pipeline: Mapping[str, Any], flows: list[Any], agent: str, slugs: Collection[str]
     ) -> SourcePipeline | None:
-        """Read a pipeline; None where it has no id. `slugs` are taken by other pipelines."""
+        """Read a pipeline, or None if it has no id. `slugs` are taken by other pipelines."""
         pipeline_id, name = read_id(pipeline.get("pipeline_id")), read_name(pipeline, "pipeline")
         if not pipeline_id:
             self._left_out.append(NotImported(f"pipeline {name}", "the site gives no id for it"))
@@ -93,7 +93,7 @@ class PipelineReader:
         return SourcePipeline(new_pipeline, tuple(source_flows), agent)
 
     def _order_steps(self, config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-        """Give the steps that have a type here, in the order in which they run."""
+        """Return the steps that have a type here, in the order in which they run."""
         rows: list[tuple[int, str, Mapping[str, Any]]] = []
         for step_id, step in config.items():
             if step_id in _RESERVED:

@@ -77,12 +77,12 @@ class MappedSettings:
 
 
 def map_step_type(step_type: object) -> str:
-    """Give the type of step here; "" where there is none."""
+    """Return the type of step here, or "" if there is none."""
     return _TYPES.get(step_type, "") if isinstance(step_type, str) else ""
 
 
 def map_pipeline_step(step: Mapping[str, Any]) -> MappedSettings:
-    """Give the settings that a step has in its pipeline."""
+    """Return the settings that a step has in its pipeline."""
     step_type = map_step_type(step.get("step_type"))
     settings = dict(_PIPELINE_SETTINGS.get(step_type, {}))
     problems = list(_name_unknown(step))
@@ -96,7 +96,7 @@ def map_pipeline_step(step: Mapping[str, Any]) -> MappedSettings:
 
 
 def map_flow_step(step: Mapping[str, Any], site: str) -> MappedSettings:
-    """Give the settings that a step has in a flow; `site` is the name of the site in our settings.
+    """Return the settings of a step in a flow; `site` is the name of the site in our settings.
 
     A handler without an equivalent leaves the step as its pipeline has it, so that it brings
     nothing or stops the job until a person sets it up.
@@ -182,7 +182,7 @@ def _map_task(step: Mapping[str, Any]) -> MappedSettings:
 
 
 def _read_handlers(step: Mapping[str, Any]) -> tuple[list[str], dict[str, Mapping[str, Any]]]:
-    """Give the handlers of a step in order, and the settings of each; "" is the step itself."""
+    """Return the handlers of a step in order, and the settings of each; "" is the step itself."""
     slugs = [slug for slug in as_list(step.get("handler_slugs")) if isinstance(slug, str) and slug]
     configs: dict[str, Mapping[str, Any]] = {
         slug: config
@@ -198,7 +198,7 @@ def _read_handlers(step: Mapping[str, Any]) -> tuple[list[str], dict[str, Mappin
 
 
 def _read_tools(step: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Give the tools that an AI step is given or denied; they have the same names here."""
+    """Return the tools that an AI step is given or denied; they have the same names here."""
     tools = {}
     for key in ("enabled_tools", "disabled_tools"):
         names = [name for name in as_list(step.get(key)) if isinstance(name, str) and name]

@@ -142,9 +142,9 @@ def _read_pages(
 def _read_text(
     connection: SiteConnection, agent: _SourceAgent, filename: str
 ) -> tuple[str | None, str]:
-    """Read a page; give also a remark where the site has changed its text on the way.
+    """Read a page; return also a remark if the site has changed its text on the way.
 
-    The route of files gives a text as HTML and the size of the file; where these differ, an
+    The route of files gives a text as HTML and the size of the file; if these differ, an
     ability has the text itself.
     """
     try:

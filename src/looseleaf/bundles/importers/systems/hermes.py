@@ -100,7 +100,7 @@ def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
 
 
 def _format_remark(record: Mapping[str, Any]) -> str:
-    """Say when and why an entry left the memory: without it, old facts would look like new ones."""
+    """Return when and why an entry left the memory, so that old facts do not look like new ones."""
     words = [_read_field(record, ("action",)), _read_date(record)]
     remark = as_one_line(" ".join(word for word in words if word))
     reason = as_one_line(_read_field(record, ("reason",)))
@@ -120,7 +120,7 @@ def _read_date(record: Mapping[str, Any]) -> str:
 
 
 def _read_field(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Give the first of several fields that is a text; "" where none is."""
+    """Return the first of several fields that is a text, or "" if none is."""
     return next((record[name] for name in names if isinstance(record.get(name), str)), "")
 
 
@@ -137,7 +137,7 @@ def _split_entries(text: str) -> Iterator[str]:
 
 
 def _format_bullets(title: str, entries: Iterable[str]) -> str:
-    """Give entries as a list; the further lines of an entry are indented."""
+    """Return entries as a list; the further lines of an entry are indented."""
     bullets = ["- " + entry.replace("\n", "\n  ") for entry in entries]
     return f"{title}\n\n" + "".join(f"{bullet}\n" for bullet in bullets) if bullets else ""
 

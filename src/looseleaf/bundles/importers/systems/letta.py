@@ -81,7 +81,7 @@ def read(folder: SourceFolder) -> SourceContent:
 
 
 def _group_of(label: str) -> str:
-    """Give the group that a block belongs to by the first part of its name, such as human."""
+    """Return the group that a block belongs to by the first part of its name, such as human."""
     group = label.partition("/")[0].removesuffix(".md")
     return group if group in _TARGETS else ""
 
@@ -124,7 +124,7 @@ def _build_pages(
 
 
 def _read_block(folder: SourceFolder, file: str) -> str:
-    """Give the text of a block, below its description as a comment, which stays out of prompts."""
+    """Return the text of a block below its description, a comment that stays out of prompts."""
     fields, text = split_front_matter(folder.read(file) or "")
     description = as_one_line(fields.get("description", "")).replace("--", "—")
     return f"<!-- {description} -->\n\n{text}" if description and text.strip() else text

@@ -77,13 +77,13 @@ def read(folder: SourceFolder) -> SourceContent:
 
 
 def _find_workspace(folder: SourceFolder) -> str:
-    """Give the folder of the workspace: the source itself, or `workspace` in the state folder."""
+    """Return the folder of the workspace: the source itself, or `workspace` in the state folder."""
     is_state = folder.has_folder("workspace") and not folder.has_file("SOUL.md")
     return "workspace" if is_state else ""
 
 
 def _format_note(file: str, text: str) -> str:
-    """Give the text of a note; a note with a time or title after its date gets a heading."""
+    """Return the text of a note; a note with a time or title after its date gets a heading."""
     match = _DAY.fullmatch(_name_of(file))
     title = match[2] if match else None
     if not title:
@@ -94,7 +94,7 @@ def _format_note(file: str, text: str) -> str:
 
 
 def _day_of(filename: str) -> str:
-    """Give the date of a daily note; "" for any other file."""
+    """Return the date of a daily note, or "" for any other file."""
     folder, _, name = filename.rpartition("/")
     match = _DAY.fullmatch(name)
     is_day = folder == "memory" and match is not None and parse_date(match[1]) is not None
@@ -106,5 +106,5 @@ def _name_of(path: str) -> str:
 
 
 def _stem_of(path: str) -> str:
-    """Give the key by which the note of a whole day comes before the notes of its hours."""
+    """Return the key by which the note of a whole day comes before the notes of its hours."""
     return path.rpartition(".")[0]

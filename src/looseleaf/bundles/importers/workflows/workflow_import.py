@@ -43,10 +43,10 @@ class Hashes:
 
     source: str
     target: str
-    current: str  # "" where it is not here
+    current: str  # "" if it is not here
 
     def result(self, action: str) -> str:
-        """Give the hash of the definition here after an action."""
+        """Return the hash of the definition here after an action."""
         return self.target if action in (CREATE, REPLACE) else self.current
 
 
@@ -70,7 +70,7 @@ class WorkflowImport:
     def import_pipeline(
         self, source: SourcePipeline, record: AgentRecord | None, owner: str
     ) -> list[WorkflowReport]:
-        """Import a pipeline and its flows; `record` is None where a run would create the agent."""
+        """Import a pipeline and its flows; `record` is None if a run would create the agent."""
         source_id = source.pipeline.id
         key = f"{PIPELINE}:{source_id}"
         former = self._ledger.find_part(key)
@@ -199,7 +199,7 @@ def _decide(hashes: Hashes, former: ImportedPart | None) -> _Decision:
 
 
 def _hash_flow(document: Mapping[str, Any]) -> str:
-    """Give the hash of a flow without its slug, schedule and queue."""
+    """Return the hash of a flow without its slug, schedule and queue."""
     return hash_payload(
         {key: field for key, field in document.items() if key not in (*RUNTIME_KEYS, "slug")}
     )

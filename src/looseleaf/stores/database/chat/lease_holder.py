@@ -1,6 +1,6 @@
 """The process that holds a lease, named so that other processes can check whether it is running.
 
-Linux shows the start time of a process, its boot and its namespace of process ids. Where the system
+Linux shows the start time of a process, its boot and its namespace of process ids. If the system
 does not show them, or the process runs on another machine, only time ends a lease.
 """
 
@@ -22,7 +22,7 @@ def create_lease() -> str:
 
 
 def is_gone(lease: str) -> bool:
-    """Say whether the process that holds a lease has ended, as far as this machine can tell."""
+    """Return whether the process that holds a lease has ended, as far as this machine can tell."""
     _, _, name = lease.partition(".")
     if f".{name}" == _name_process():
         return False  # held by this process, which is running

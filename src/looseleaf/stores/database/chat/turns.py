@@ -91,7 +91,7 @@ class SqlTurns:
         return number
 
     def renew(self, lease: Lease) -> bool:
-        """Keep the lease; say whether someone wants the turn to stop."""
+        """Keep the lease; return whether someone wants the turn to stop."""
         now = self._now()
         parameters = {"of_session": lease.session, "token": lease.token}
         with self._database.reading() as connection:
@@ -104,7 +104,7 @@ class SqlTurns:
         return bool(row.cancelled)
 
     def cancel(self, session: str) -> bool:
-        """Ask a running turn to stop; say whether there was one.
+        """Ask a running turn to stop; return whether there was one.
 
         A turn whose process has ended no longer runs, though its lease may last.
         """
@@ -134,7 +134,7 @@ def list_turns(connection: sa.Connection, session: str) -> list[Turn]:
 def _save_messages(
     connection: sa.Connection, lease: Lease, messages: Sequence[Message], now: int, token: str
 ) -> int:
-    """Save messages under a lease; `TurnLost` where another process has taken it."""
+    """Save messages under a lease; raise `TurnLost` if another process has taken it."""
     changes = {
         "of_session": lease.session,
         "token": lease.token,

@@ -40,7 +40,7 @@ class DumpedTable:
         columns: The names of its columns, in the order of the cells of a row.
         rows: The number of its rows.
         sha256: The hash of its file.
-        last_id: The last id that the database has given to a row; 0 where it gives none.
+        last_id: The last id that the database has given to a row, or 0 if it gives none.
     """
 
     name: str
@@ -129,13 +129,13 @@ def find_sequence(connection: sa.Connection, table: sa.Table) -> str:
 
 
 def _read_last_id(connection: sa.Connection, table: sa.Table) -> int:
-    """Return the last id that was given, also where its row is deleted by now."""
+    """Return the last id that was given, even if its row is deleted by now."""
     if table.autoincrement_column is None:
         return 0
     highest = connection.execute(sa.select(sa.func.max(table.autoincrement_column))).scalar() or 0
     last = 0
     if sequence := find_sequence(connection, table):
-        # The name is PostgreSQL's own, quoted where that is needed.
+        # The name is PostgreSQL's own, quoted if that is needed.
         query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"  # noqa: S608
         last = connection.exec_driver_sql(query).scalar_one()
     elif table.dialect_options["sqlite"]["autoincrement"]:

@@ -122,7 +122,7 @@ def _reflect(connection: sa.Connection, dump: Dump) -> list[sa.Table]:
 def _fill(
     connection: sa.Connection, table: sa.Table, summary: DumpedTable, open_file: OpenFile
 ) -> Iterator[int]:
-    """Fill a table a batch at a time; give the number of rows of each."""
+    """Fill a table a batch at a time; yield the number of rows of each."""
     insert = table.insert()
     try:
         with open_file(f"{table.name}.jsonl") as file:
@@ -177,7 +177,7 @@ def _parse_row(line: bytes) -> list[object] | None:
 
 
 def _fits(cells: list[object], types: list[tuple[type, bool]]) -> bool:
-    """Say whether cells have the types of their columns; SQLite itself takes anything."""
+    """Return whether cells have the types of their columns; SQLite itself takes anything."""
     return all(
         is_nullable if cell is None else type(cell) is cell_type
         for cell, (cell_type, is_nullable) in zip(cells, types, strict=True)

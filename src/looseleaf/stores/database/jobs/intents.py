@@ -24,7 +24,7 @@ class SqlIntents:
         self._database, self._clock = database, clock
 
     def find(self, key: str, page: str) -> Intent | None:
-        """Return the newest intent; None where none was noted."""
+        """Return the newest intent, or None if none was noted."""
         query = sa.select(_EFFECTS.c.content_hash, _EFFECTS.c.number).where(
             _build_condition(key, page)
         )

@@ -132,7 +132,7 @@ class SqlJobs:
         return job
 
     def has_gate(self, job_id: int, step_id: str, gate: str) -> bool:
-        """Say whether a step has a gate with this digest; anyone may ask, so nothing is locked."""
+        """Return whether a step has a gate with this digest, without a lock: anyone may ask."""
         steps = tables.job_steps
         condition = (steps.c.job_id == job_id) & (steps.c.step_id == step_id)
         with self._database.reading() as connection:
@@ -179,7 +179,7 @@ class SqlJobs:
 
 
 def _insert(connection: sa.Connection, row: dict[str, Any]) -> int | None:
-    """Insert a job and return its id; None where its key is another job's."""
+    """Insert a job and return its id, or None if its key is another job's."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects.postgresql import insert
     else:
@@ -233,14 +233,14 @@ def _build_conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
 
 
 def _waits(connection: sa.Connection, job_id: int) -> bool:
-    """Say whether a step of a job waits for a call that has not come."""
+    """Return whether a step of a job waits for a call that has not come."""
     steps = tables.job_steps.c
     condition = (steps.job_id == job_id) & (steps.status == "waiting") & steps.signal.is_(None)
     return connection.execute(sa.select(steps.position).where(condition)).first() is not None
 
 
 def _build_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> dict[str, Any] | None:
-    """Return the columns that a request changes; None where the status forbids it."""
+    """Return the columns that a request changes, or None if the status forbids it."""
     status = job.status
     if act == CANCEL and not job.is_final:
         if status == "processing":

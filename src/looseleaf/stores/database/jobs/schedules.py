@@ -72,7 +72,7 @@ class SqlScheduleStates:
             return [_build_state(row) for row in connection.execute(query)]
 
     def advance(self, schedule_id: str, due: float, next_run: float | None) -> bool:
-        """Set the next run after a time that was due; False where another server was faster."""
+        """Set the next run after a time that was due; return False if another server was faster."""
         condition = (_SCHEDULES.c.id == schedule_id) & (_SCHEDULES.c.next_run == to_micros(due))
         values = {
             "next_run": None if next_run is None else to_micros(next_run),
@@ -96,7 +96,7 @@ class SqlScheduleStates:
         return int(count or 0)
 
     def pause(self, schedule_id: str, *, is_paused: bool) -> bool:
-        """Pause a schedule or resume it; False where there is none."""
+        """Pause a schedule or resume it; return False if there is none."""
         condition = _SCHEDULES.c.id == schedule_id
         with self._database.writing() as connection:
             update = _SCHEDULES.update().where(condition).values(is_paused=is_paused)

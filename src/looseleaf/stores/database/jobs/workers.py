@@ -44,7 +44,7 @@ class SqlWorkers:
             return {row.id: row.beats for row in connection.execute(query)}
 
     def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
-        """Give the jobs of a dead worker to another one, and return them."""
+        """Transfer the jobs of a dead worker to another one, and return them."""
         of_dead = (tables.jobs.c.worker == dead) & (tables.jobs.c.status == "processing")
         with self._database.writing() as connection:
             query = sa.select(tables.jobs.c.id).where(of_dead).order_by(tables.jobs.c.id)

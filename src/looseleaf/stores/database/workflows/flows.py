@@ -89,7 +89,7 @@ class SqlFlows:
         raise Unavailable("The list of flows", "too many are added at once; try again")
 
     def change(self, flow_id: int, edit: Callable[[Flow], Flow]) -> Flow | None:
-        """Edit a flow while nobody else can; None where there is none."""
+        """Edit a flow while nobody else can, or None if there is none."""
         with self._database.writing() as connection:
             flow = _lock_flow(connection, flow_id)
             if flow is None:
@@ -99,7 +99,7 @@ class SqlFlows:
         return new_flow
 
     def delete(self, flow_id: int, check: Callable[[Flow], None]) -> bool:
-        """Delete a flow and say whether there was one; `check` may refuse before."""
+        """Delete a flow and return whether there was one; `check` may refuse before."""
         with self._database.writing() as connection:
             flow = _lock_flow(connection, flow_id)
             if flow is None:

@@ -92,7 +92,7 @@ class SqlPipelines:
         raise Unavailable("The list of pipelines", "too many are added at once; try again")
 
     def _insert(self, connection: sa.Connection, pipeline: Pipeline) -> int:
-        """Insert a pipeline and give its id, below which no files of an earlier pipeline lie."""
+        """Insert a pipeline and return its id, below which no files of an earlier pipeline lie."""
         while True:
             identity = insert_row(connection, pipelines, build_pipeline_row(pipeline))
             if not self._has_files(identity):
@@ -101,7 +101,7 @@ class SqlPipelines:
             count_rows(connection, pipelines, -1)
 
     def change(self, pipeline_id: int, edit: Callable[[Pipeline], Pipeline]) -> Pipeline | None:
-        """Edit a pipeline while nobody else can; None where there is none."""
+        """Edit a pipeline while nobody else can, or None if there is none."""
         query = sa.select(pipelines).where(pipelines.c.id == pipeline_id).with_for_update()
         with self._database.writing() as connection:
             row = connection.execute(query).first()

@@ -51,7 +51,7 @@ def flow_of(row: Any) -> Flow:  # noqa: ANN401 - a row of the table
 def choose_slug(
     connection: sa.Connection, table: sa.Table, siblings: sa.ColumnElement[bool], new: Definition
 ) -> Definition:
-    """Give a new definition a slug that no sibling has; a slug that it has already must be free."""
+    """Return a new definition with a slug that no sibling has; a slug of its own must be free."""
     noun = table.name.removesuffix("s")
     slugs = set(connection.execute(sa.select(table.c.slug).where(siblings)).scalars())
     if new.slug in slugs:
@@ -60,7 +60,7 @@ def choose_slug(
 
 
 def insert_row(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> int:
-    """Insert a row, seal it by its digest and give its id."""
+    """Insert a row, seal it by its digest and return its id."""
     identity = connection.execute(
         table.insert().values(**row, digest="").returning(table.c.id)
     ).scalar_one()

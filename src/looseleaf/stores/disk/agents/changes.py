@@ -58,7 +58,7 @@ def create(
 
 
 def rename(locked_agents: LockedAgents, record: AgentRecord, new_record: AgentRecord) -> None:
-    """Give an agent's folder another slug, and its record another name with it."""
+    """Rename an agent's folder to another slug, and change the name in its record."""
     if new_record.slug == record.slug:
         locked_agents.write_record(record.slug, format_record(new_record))
         return
@@ -102,7 +102,7 @@ def delete(locked_agents: LockedAgents, record: AgentRecord, time: str, *, files
 
 
 def restore(locked_agents: LockedAgents, name: str, record: AgentRecord) -> None:
-    """Give a deleted agent its folder back, or its record where the folder stayed."""
+    """Restore the folder of a deleted agent, or its record if the folder stayed."""
     deleted = locked_agents.open_deleted()
     if locked_agents.folder.files.read(record.slug) is not None:
         raise AgentExists(record.slug)

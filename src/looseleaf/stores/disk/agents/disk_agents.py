@@ -111,7 +111,7 @@ class DiskAgents:
         return resolve_only_active([record for slug in slugs if (record := self.files.read(slug))])
 
     def slug_of(self, agent_id: int) -> str:
-        """Give the slug of an agent: the name of the folder that has its record now."""
+        """Return the slug of an agent: the name of the folder that has its record now."""
         slug = self._slugs.get(agent_id)
         if slug is not None and self.files.is_unchanged(slug, agent_id):
             return slug
@@ -121,7 +121,7 @@ class DiskAgents:
         return slug
 
     def is_folder_of(self, folder: int, agent_id: int) -> bool:
-        """Say whether an open folder has the record of an agent, as it was read last."""
+        """Return whether an open folder has the record of an agent, as it was read last."""
         return self.files.is_in(folder, self._slugs.get(agent_id, ""), agent_id)
 
     def on_move(self, listener: Callable[[], None]) -> None:
@@ -184,7 +184,7 @@ class DiskAgents:
     ) -> AgentRecord:
         """Create an agent; a folder of that name without a record is taken over as it is.
 
-        `start` writes the first pages; if that fails, no agent is created. Where there is no
+        `start` writes the first pages; if that fails, no agent is created. If there is no
         register of ids, the new id is higher than the result of `highest_id`.
         """
         from looseleaf.agents.config import check_config

@@ -94,7 +94,7 @@ class LockedAgents:
         return records
 
     def _find_least_id(self, root: int) -> int:
-        """Give the least id that no hint, no history and no deleted agent has."""
+        """Return the least id that no hint, no history and no deleted agent has."""
         ids = [0]
         for name in _list_names(root, HINTS):
             ids += [int(name)] if name.isdigit() else []
@@ -139,7 +139,7 @@ class LockedAgents:
             self.write_register()
 
     def write_record(self, slug: str, content: bytes) -> None:
-        """Replace the record of an agent; where that fails, the record stays what it was."""
+        """Replace the record of an agent; if that fails, the record stays what it was."""
         folder = self.open_agent(slug)
         before = self.folder.files.read(slug)
         try:
@@ -176,7 +176,7 @@ class LockedAgents:
 
 
 def _list_names(root: int, path: str) -> list[str]:
-    """List the names in a folder below the root; none where there is no such folder."""
+    """List the names in a folder below the root; none if there is no such folder."""
     try:
         folder = open_folder(root, path.split("/"))
     except FileNotFoundError:

@@ -38,9 +38,9 @@ class RecordFiles:
         return sorted(name for name in names if find_slug_problem(name) is None)
 
     def require_agents(self) -> None:
-        """Raise where the workspace is gone, or the folder of the agents that were created in it.
+        """Raise if the workspace is gone, or the folder of the agents that were created in it.
 
-        Where agents were created, that folder has a register; so an empty folder is another one.
+        If agents were created, that folder has a register; so an empty folder is another one.
         """
         self._folder.require()
         if self._list_names(HINTS) and not self._list_names("agents"):
@@ -58,7 +58,7 @@ class RecordFiles:
             raise Unavailable("The folder of agents", error.strerror) from error
 
     def is_interrupted(self) -> bool:
-        """Say whether a change of the agents is under way, or was interrupted."""
+        """Return whether a change of the agents is under way, or was interrupted."""
         traces = (f"agents/{NEW}", f"{HINTS}/{STAGED}")
         return any(os.path.lexists(f"{self.root}/{path}") for path in traces)
 
@@ -67,7 +67,7 @@ class RecordFiles:
         return self._list_names(DELETED)
 
     def hint(self, name: str) -> str:
-        """Read where an agent was last seen; "" where nothing is noted."""
+        """Read where an agent was last seen, or "" if nothing is noted."""
         try:
             with open(f"{self.root}/{HINTS}/{name}", encoding="utf-8") as file:
                 return file.read().strip()
@@ -75,7 +75,7 @@ class RecordFiles:
             return ""  # the records are searched instead
 
     def is_unchanged(self, slug: str, agent_id: int) -> bool:
-        """Say whether the folder still has the record of this agent that was read from it."""
+        """Return whether the folder still has the record of this agent that was read from it."""
         try:
             status = os.lstat(f"{self.root}/agents/{slug}/{RECORD}")
         except OSError:
@@ -83,7 +83,7 @@ class RecordFiles:
         return self._marks.get(slug) == (status.st_ino, status.st_ctime_ns, agent_id)
 
     def is_in(self, folder: int, slug: str, agent_id: int) -> bool:
-        """Say whether an open folder has the record of this agent that was read for that slug."""
+        """Return whether an open folder has the agent's record that was read for that slug."""
         try:
             status = os.stat(RECORD, dir_fd=folder, follow_symlinks=False)
         except OSError:
@@ -91,7 +91,7 @@ class RecordFiles:
         return (status.st_ino, status.st_ctime_ns, agent_id) == self._marks.get(slug)
 
     def read(self, slug: str) -> AgentRecord | None:
-        """Read the record of a folder; None where it has none."""
+        """Read the record of a folder, or None if it has none."""
         path = f"{self.root}/agents/{slug}/{RECORD}"
         last_record = self._records.get(slug)
         if last_record is not None and self.is_unchanged(slug, last_record.id):

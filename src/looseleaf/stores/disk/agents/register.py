@@ -1,6 +1,6 @@
 """The register of agents: which ids were given, to whom, and who was deleted.
 
-It is `agents/register.json`, outside `.looseleaf`, so that no id is given again where that folder
+It is `agents/register.json`, outside `.looseleaf`, so that no id is given again if that folder
 was lost. The records in the agents' folders are the truth about the agents that exist; the register
 remembers the others.
 """
@@ -56,7 +56,7 @@ class Register:
                 self.enter(RegisterEntry(record.id, record.slug))
 
     def is_present(self, record: AgentRecord) -> bool:
-        """Say whether an agent is entered as present."""
+        """Return whether an agent is entered as present."""
         entry = self.agents.get(record.id)
         return entry is not None and entry.state == PRESENT
 
@@ -75,7 +75,7 @@ class Register:
 
 
 def read_register(agents: int) -> Register | None:
-    """Read the register in the folder of agents; None where there is none yet."""
+    """Read the register in the folder of agents, or None if there is none yet."""
     try:
         fd = os.open(REGISTER, READ, dir_fd=agents)
     except FileNotFoundError:

@@ -32,7 +32,7 @@ class AgentPlace(NamedTuple):
     parent: str
     name: str
     inode: int
-    agent_id: int  # 0 where it has no record that can be read
+    agent_id: int  # 0 if it has no record that can be read
 
 
 class AgentPlaces(NamedTuple):
@@ -74,7 +74,7 @@ def list_agent_places(root: int) -> AgentPlaces:
 
 
 def open_place(root: int, place: AgentPlace) -> int | None:
-    """Open the folder of an agent, wherever it lies now; None where it no longer exists."""
+    """Open the folder of an agent, wherever it lies now, or None if it no longer exists."""
     folder = _open(root, f"{place.parent}/{place.name}")
     if folder is not None:
         if os.fstat(folder).st_ino == place.inode:
@@ -103,7 +103,7 @@ def find_moved_record(root: int, place: AgentPlace) -> FileCopy | None:
 
 
 def has_record(folder: int) -> bool:
-    """Say whether an open folder has the record of an agent."""
+    """Return whether an open folder has the record of an agent."""
     try:
         os.stat(RECORD, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def _read_id(folder: int) -> int:
 
 
 def _find_name(root: int, parent: str, inode: int) -> str:
-    """Find the folder with an inode number; "" where there is none."""
+    """Find the folder with an inode number, or "" if there is none."""
     folder = _open(root, parent)
     if folder is None:
         return ""

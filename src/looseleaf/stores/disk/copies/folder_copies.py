@@ -30,7 +30,7 @@ class FolderCopies:
             self.left_out.append(f"{os.fsdecode(path)}: {reason}")
 
     def walk(self, folder: int, path: bytes, depth: int = 0) -> Iterator[tuple[int, str, bytes]]:
-        """Give every file that can be copied: its open folder, its name, and its path."""
+        """Yield every file that can be copied: its open folder, its name, and its path."""
         device = os.fstat(folder).st_dev
         for name, is_folder, is_file in list_folder(folder):
             inner_path = path + b"/" + os.fsencode(name)
@@ -64,12 +64,12 @@ class FolderCopies:
             os.close(inner)
 
     def groups(self, folder: int, path: bytes) -> Iterator[FileGroup]:
-        """Give a group for each file below a folder."""
+        """Yield a group for each file below a folder."""
         for entry in self.walk(folder, path):
             yield self.group_of(*entry)
 
     def group_of(self, folder: int, name: str, path: bytes) -> FileGroup:
-        """Give the group of one file; without a name, of an empty folder."""
+        """Return the group of one file; without a name, of an empty folder."""
 
         def read(_hold: bool) -> Iterator[FileCopy]:  # noqa: FBT001 - as a group has it
             if not name:

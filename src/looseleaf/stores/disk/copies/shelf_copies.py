@@ -3,7 +3,7 @@
 A page and its history are one group, read under the lock of the page, so that the page in the copy
 agrees with the last line of its log. The lock is held while small files are read, at most about a
 megabyte; larger files are read after it is released. A file of a history is only ever replaced or
-appended to: the copy takes the bytes that the same file had under the lock. Where another file is
+appended to: the copy takes the bytes that the same file had under the lock. If another file is
 in its place by then, the group is read again.
 """
 
@@ -45,7 +45,7 @@ class ShelfCopies:
         self._history_path = os.fsencode(f"{HISTORY}/{shelf_name}")
 
     def groups(self) -> Iterator[FileGroup]:
-        """Give every group, the notes about the histories first: they must not be newer."""
+        """Yield every group, the notes about the histories first: they must not be newer."""
         if self._history >= 0:
             for name, _is_folder, is_file in list_folder(self._history):
                 if is_file:
@@ -64,7 +64,7 @@ class ShelfCopies:
             yield from self._group_remaining(seen_keys)
 
     def _group_remaining(self, seen_keys: set[str]) -> Iterator[FileGroup]:
-        """Give the histories of pages that were not listed: deleted ones, or written since."""
+        """Yield the histories of pages that were not listed: deleted ones, or written since."""
         for key, is_folder, _is_file in list_folder(self._history):
             if not is_folder or key in seen_keys:
                 continue

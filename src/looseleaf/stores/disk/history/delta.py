@@ -14,9 +14,9 @@ _LEAST_BYTES = 512  # of a changed part; below, a comparison by lines saves noth
 
 
 def find_hunks(old: bytes, new: bytes) -> list[Hunk]:
-    """Give the replacements that make `new` from `old`, in order.
+    """Return the replacements that make `new` from `old`, in order.
 
-    A page that changed in one place needs one replacement. Where it changed in several places, the
+    A page that changed in one place needs one replacement. If it changed in several places, the
     part between the first and the last is compared line by line.
     """
     start = count_common_start(old, new)

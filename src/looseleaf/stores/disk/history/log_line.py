@@ -39,7 +39,7 @@ _crc32: Callable[[bytes], int] | None = None
 
 
 def encode_provenance(provenance: Provenance) -> dict[str, str]:
-    """Give the fields of a line for a provenance; of the newer fields, those that are not empty.
+    """Return the fields of a line for a provenance; of the newer fields, those that are not empty.
 
     Lines of older versions, without kinds, origins and activities, have only the first three.
     """
@@ -60,7 +60,7 @@ def encode_provenance(provenance: Provenance) -> dict[str, str]:
 
 
 def read_provenance(line: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Read kind of actor, origin, activity and its id from a line; "" for a missing field."""
+    """Read kind of actor, origin, activity and its id from a line, or "" for a missing field."""
     kind = line.get(_ACTOR_KIND) or (OUTSIDE if line.get("operation") == OUTSIDE else "")
     return kind, line.get(_ORIGIN, ""), line.get(_ACTIVITY, ""), line.get(_ACTIVITY_ID, "")
 
@@ -87,7 +87,7 @@ def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
 
 
 def is_intact(line: bytes) -> bool:
-    """Say whether a line is what was written; older lines without a checksum count as intact."""
+    """Return whether a line is what was written; older lines without a checksum count as intact."""
     content, separator, end = line.rpartition(_SEPARATOR)
     if not separator:
         return not _ends_with_checksum(line)

@@ -58,7 +58,7 @@ def note_head(history_folder: int, number: int) -> None:
 
 
 def read_head(history_folder: int) -> int:
-    """Read the number of the newest change that was ever in a log; 0 where it is not noted."""
+    """Read the number of the newest change that was ever in a log, or 0 if it is not noted."""
     try:
         fd = os.open(HEAD, READ, dir_fd=history_folder)
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def read_head(history_folder: int) -> int:
 
 
 def is_head_damaged(history_folder: int) -> bool:
-    """Say whether the note of the newest change is no number; a power cut may leave it empty."""
+    """Return whether the note of the newest change is no number; a power cut may leave it empty."""
     try:
         fd = os.open(HEAD, READ, dir_fd=history_folder)
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def note_removal(store: StoreFolder, shelf: Shelf) -> None:
 
 
 def count_removals(store: StoreFolder, shelf: Shelf) -> int:
-    """Give the length of the note of removals; it changes with every removal."""
+    """Return the length of the note of removals; it changes with every removal."""
     try:
         return os.lstat(f"{store.root}/{HISTORY}/{shelf.name}/{REMOVALS}").st_size
     except (FileNotFoundError, NotADirectoryError):

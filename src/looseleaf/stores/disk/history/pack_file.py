@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 
 
 def open_pack(folder: int) -> PackFile | None:
-    """Open the pack in the folder of a page's history; None where there is none."""
+    """Open the pack in the folder of a page's history, or None if there is none."""
     try:
         return PackFile(os.open(PACK, READ, dir_fd=folder))
     except FileNotFoundError:
@@ -65,7 +65,7 @@ class PackFile:
                 offset = self._find_magic(offset + 1)
 
     def _is_plausible(self, head: GroupHead) -> bool:
-        """Say whether a group ends where another begins, or with the file, or is intact.
+        """Return whether a group ends where another begins, or with the file, or is intact.
 
         A wrong length would skip the groups after it.
         """
@@ -79,7 +79,7 @@ class PackFile:
         return True
 
     def _find_magic(self, offset: int) -> int:
-        """Give the next place where a group may begin, or the end of the file."""
+        """Return the next place where a group may begin, or the end of the file."""
         while offset < self.size:
             chunk = os.pread(self._fd, _CHUNK, offset)
             place = chunk.find(MAGIC)
@@ -89,19 +89,19 @@ class PackFile:
         return self.size
 
     def hashes(self) -> dict[int, str]:
-        """Give number and hash of every version, as the tables of the groups say."""
+        """Return number and hash of every version, as the tables of the groups say."""
         hashes: dict[int, str] = {}
         for head in self.heads:
             hashes |= self.table(head)
         return hashes
 
     def table(self, head: GroupHead) -> dict[int, str]:
-        """Give number and hash of every version of a group, as its table says."""
+        """Return number and hash of every version of a group, as its table says."""
         size = head.size - head.body_size
         return parse_table(head, os.pread(self._fd, size, head.offset))
 
     def segments(self) -> Iterator[tuple[int, int, GroupHead | None]]:
-        """Give start, end and head of every part, in order; a damaged part has no head."""
+        """Yield start, end and head of every part, in order; a damaged part has no head."""
         place = 0
         for head in self.heads:
             if place < head.offset:
@@ -112,7 +112,7 @@ class PackFile:
             yield place, self.size, None
 
     def read(self, number: int) -> bytes | None:
-        """Read a version; None where no intact group holds it."""
+        """Read a version, or None if no intact group holds it."""
         for head in reversed(self.heads):
             if head.first <= number <= head.last:
                 try:
@@ -132,7 +132,7 @@ class PackFile:
         return self._group[1]
 
     def chunks(self, start: int, end: int) -> Iterator[bytes]:
-        """Give the bytes of a range, a part at a time."""
+        """Yield the bytes of a range, a part at a time."""
         while start < end:
             chunk = os.pread(self._fd, min(_CHUNK, end - start), start)
             if not chunk:
@@ -141,7 +141,7 @@ class PackFile:
             yield chunk
 
     def inspect(self) -> tuple[set[int], list[str]]:
-        """Read every group; give the numbers of the versions, and the faults that were found."""
+        """Read every group; return the numbers of the versions, and the faults that were found."""
         numbers: set[int] = set()
         faults = [f"its {PACK} is damaged at byte {place}" for place in self.damaged_places]
         for head in self.heads:

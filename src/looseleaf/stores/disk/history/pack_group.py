@@ -56,7 +56,7 @@ class GroupHead:
 
 
 def parse_head(content: bytes, offset: int) -> GroupHead | None:
-    """Read the head of the group at an offset of a pack; None where there is none."""
+    """Read the head of the group at an offset of a pack, or None if there is none."""
     if len(content) < HEAD.size:
         return None
     magic, codec, count, first, last, raw_size, body_size, checksum = HEAD.unpack_from(content)
@@ -75,7 +75,7 @@ def parse_head(content: bytes, offset: int) -> GroupHead | None:
 
 
 def parse_table(head: GroupHead, content: bytes) -> dict[int, str]:
-    """Give the numbers and hashes of a group's versions, in order."""
+    """Return the numbers and hashes of a group's versions, in order."""
     table = content[HEAD.size : HEAD.size + head.count * _ENTRY.size]
     return {number: digest.hex() for number, digest in _ENTRY.iter_unpack(table)}
 
@@ -90,7 +90,7 @@ class GroupBuilder:
         self._content = b""
 
     def add(self, number: int, content: bytes) -> bool:
-        """Add a version; False where the group is full, and nothing is added then."""
+        """Add a version; return False if the group is full, and nothing is added then."""
         hunks = find_hunks(self._content, content)
         size = sum(len(insertion) + _HUNK.size for _, _, insertion in hunks) + _COUNT.size
         if self.hashes and self._is_too_large(size, len(content)):
@@ -112,7 +112,7 @@ class GroupBuilder:
         )
 
     def encode(self) -> bytes:
-        """Give the bytes of the group, after they were read back and compared with the hashes."""
+        """Return the bytes of the group, after they were read back and compared with the hashes."""
         raw = b"".join(self._parts)
         codec, body = _compress(raw)
         entries = self.hashes.items()

@@ -83,7 +83,7 @@ class _Packer:
             os.close(self._log_fd)
 
     def run(self, *, dry_run: bool) -> Iterator[PackedVersions]:
-        """Pack a batch at a time, and give the result of each."""
+        """Pack a batch at a time, and yield the result of each."""
         try:
             # Kept open, so that no other file can get its inode number.
             self._log_fd = os.open(LOG, READ, dir_fd=self.log.folder)
@@ -109,7 +109,7 @@ class _Packer:
             yield PackedVersions(batch.count, batch.size, sum(map(len, groups)) - tail_size)
 
     def _open_tail(self) -> tuple[int, Iterable[tuple[int, bytes]]]:
-        """Give the offset of new groups, and the versions of a last group that is not full."""
+        """Return the offset of new groups, and the versions of a last group that is not full."""
         if self.pack is None:
             return 0, ()
         for start, end, head in list(self.pack.segments())[-1:]:
@@ -161,7 +161,7 @@ class _Packer:
         return PackedVersions(len(files), sum(size for _, size, _ in files.values()), 0)
 
     def _require_unchanged(self) -> None:
-        """Raise where a version may have been purged or pruned, or packed by another process.
+        """Raise if a version may have been purged or pruned, or packed by another process.
 
         Each of these replaces the log or the pack by a new file; a write only adds to the log.
         """
@@ -189,7 +189,7 @@ class _Batch:
         self.count = self.size = 0
 
     def versions(self) -> Iterator[tuple[int, bytes]]:
-        """Give the versions that can be packed, until the batch is full."""
+        """Yield the versions that can be packed, until the batch is full."""
         for line in self._lines:
             content = self._read(line)
             if content is not None:
@@ -223,7 +223,7 @@ class _Batch:
 
 
 def _list_settled_lines(log: PageLog) -> list[Line]:
-    """Give the changes whose versions no write needs any more, without those that were purged."""
+    """Return the changes whose versions no write needs any more, without those that were purged."""
     lines = log.lines()
     purged_numbers = {line["purged"] for line in lines if "purged" in line}
     changes = [line for line in lines if "revision" in line]

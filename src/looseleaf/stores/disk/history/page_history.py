@@ -55,7 +55,7 @@ class DiskHistory:
             os.close(log.folder)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the newest revision of a page; None where the page never existed.
+        """Return the newest revision of a page, or None if the page never existed.
 
         Of a log with thousands of lines, only the end is read.
         """
@@ -81,12 +81,12 @@ class DiskHistory:
         return revisions[-1] if revisions else None
 
     def _read_hash(self, scope: Scope) -> str:
-        """Read the hash of a page; "" for a page that is not there."""
+        """Read the hash of a page, or "" for a page that is not there."""
         page = self.store.read(scope)
         return page.hash if isinstance(page, Found) else ""
 
     def _read_present(self, scope: Scope, last: Revision | None) -> Revision | None:
-        """Give the last revision of the log if the page is that version, else an outside change."""
+        """Return the log's last revision if the page is that version, else an outside change."""
         page = self.store.read(scope)
         if (page.hash if isinstance(page, Found) else "") == (last.hash if last else ""):
             return last
@@ -107,7 +107,7 @@ class DiskHistory:
         )
 
     def content(self, scope: Scope, number: int) -> bytes | None:
-        """Read the bytes of one revision; None where the page was deleted by it."""
+        """Read the bytes of one revision, or None if the page was deleted by it."""
         content = self._read_prior(scope, number, is_replaced=True)
         if content is not None:
             return content
@@ -128,7 +128,7 @@ class DiskHistory:
         return content
 
     def _read_prior(self, scope: Scope, number: int, *, is_replaced: bool = False) -> bytes | None:
-        """Read a version from the history; None where it is not kept.
+        """Read a version from the history, or None if it is not kept.
 
         With `is_replaced`, only a version that the log shows as replaced. The other lines are
         not parsed, since a log may have thousands.
@@ -182,7 +182,7 @@ class DiskHistory:
             self._note_removal(scope.shelf)
 
     def removals(self, shelf: Shelf) -> int:
-        """Give a number that changes whenever versions of a shelf are purged or pruned."""
+        """Return a number that changes whenever versions of a shelf are purged or pruned."""
         from looseleaf.stores.disk.history.notes import count_removals
 
         return count_removals(self.store, shelf)
@@ -280,7 +280,7 @@ class DiskHistory:
 
 
 def _has_history(folder: int, name: str) -> bool:
-    """Say whether anything is logged; a write that was refused leaves an empty log."""
+    """Return whether anything is logged; a write that was refused leaves an empty log."""
     try:
         return os.lstat(f"{name}/{LOG}", dir_fd=folder).st_size > 0
     except (FileNotFoundError, NotADirectoryError):

@@ -72,7 +72,7 @@ def remove_versions(log: PageLog, numbers: set[int], *, mode: int) -> None:
 
 
 def require_removable(log: PageLog, number: int) -> None:
-    """Raise where the pack is damaged at a version, so that its text could not be removed."""
+    """Raise if the pack is damaged at a version, so that its text could not be removed."""
     pack = log.pack()
     if pack is None:
         return
@@ -86,7 +86,7 @@ def require_removable(log: PageLog, number: int) -> None:
 
 
 def _filter_pack(pack: PackFile, numbers: set[int]) -> Iterator[bytes]:
-    """Give a pack without some versions; a group that holds one of them is built anew.
+    """Yield a pack without some versions; a group that holds one of them is built anew.
 
     A damaged part stays as it is, since someone may still repair it.
     """

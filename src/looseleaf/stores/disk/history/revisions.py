@@ -2,7 +2,7 @@
 
 `.looseleaf/history/<shelf>/<page>/` holds `log`, one JSON line per change, a file per prior version
 named by its number, and `pack`, the versions that were packed into one file. A line also holds the
-text that the change inserted (`redo`): where an outside program overwrites a version before a write
+text that the change inserted (`redo`): if an outside program overwrites a version before a write
 keeps it, the version is rebuilt from the one before.
 """
 
@@ -54,11 +54,11 @@ class PageLog:
     def open(
         self, *, mode: int, staging: tuple[int, str], recent: Write | None = None
     ) -> os.stat_result:
-        """Open the log for writing and give its status; cut off a line left unfinished by a crash.
+        """Open the log for writing and return its status; cut off a line unfinished by a crash.
 
         Files that replace others of the history are first written to `staging`, a folder and a
         name.
-        Where the log is as a recent write of this process left it, it need not be read.
+        If the log is as a recent write of this process left it, it need not be read.
         """
         self._staging = staging
         self._fd = atomic.open_log(self.folder, LOG, mode=mode)
@@ -85,11 +85,11 @@ class PageLog:
         return os.fstat(self._fd)
 
     def size(self) -> int:
-        """Give the length of the log, to which `cut` can return."""
+        """Return the length of the log, to which `cut` can return."""
         return self._size or self.status().st_size
 
     def last(self) -> Line | None:
-        """Give the newest change; the log is open and locked."""
+        """Return the newest change; the log is open and locked."""
         if self._last is None:
             size = self.size()
             self._last = self._change_of(self._read_last_line(size)) if size else None
@@ -103,7 +103,7 @@ class PageLog:
         return next((entry for entry in reversed(self.lines()) if "revision" in entry), None)
 
     def newest(self) -> Line | None:
-        """Give the newest change without the lock; None where its end is not a whole line."""
+        """Return the newest change without the lock, or None if its end is not a whole line."""
         try:
             self._fd = os.open(LOG, READ, dir_fd=self.folder)
         except FileNotFoundError:
@@ -120,7 +120,7 @@ class PageLog:
             self.close()
 
     def first(self) -> int:
-        """Give the number of the oldest change; 0 where the first bytes do not hold it."""
+        """Return the number of the oldest change, or 0 if the first bytes do not hold it."""
         line, newline, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
         return int(self.parse(line).get("revision", 0)) if newline else 0
 
@@ -157,7 +157,7 @@ class PageLog:
         return [self.parse(line) for line in self.raw_lines()]
 
     def raw_lines(self) -> list[bytes]:
-        """Give every whole line as it was written, oldest first."""
+        """Return every whole line as it was written, oldest first."""
         return [line for line in self._read_log().split(b"\n") if line]
 
     def _read_log(self) -> bytes:
@@ -171,7 +171,7 @@ class PageLog:
             os.close(fd)
 
     def find(self, number: int) -> Line | None:
-        """Give the line of a change, and parse no other where that can be avoided."""
+        """Return the line of a change, and parse no other if that can be avoided."""
         content = b"\n" + self._read_log() + b"\n"
         start = content.find(b'\n{"revision":%d,' % number)
         if start >= 0:
@@ -179,7 +179,7 @@ class PageLog:
         return next((line for line in self.lines() if line.get("revision") == number), None)
 
     def prior(self, number: int) -> bytes | None:
-        """Read a prior version from its file, or from the pack; None where it is not kept."""
+        """Read a prior version from its file, or from the pack, or None if it is not kept."""
         try:
             fd = os.open(str(number), READ, dir_fd=self.folder)
         except FileNotFoundError:
@@ -190,7 +190,7 @@ class PageLog:
             os.close(fd)
 
     def packed_version(self, number: int) -> bytes | None:
-        """Read a prior version from the pack; None where the pack does not hold it."""
+        """Read a prior version from the pack, or None if the pack does not hold it."""
         content = self._pack.read(number) if self._pack is not None else None
         if content is None:
             # A version is in the pack before its file is removed, so that the present pack has it.
@@ -199,7 +199,7 @@ class PageLog:
         return content
 
     def pack(self) -> PackFile | None:
-        """Open the pack as it is now; None where there is none."""
+        """Open the pack as it is now, or None if there is none."""
         if inode_of(self.folder, PACK) == NO_FILE:
             self._pack = None
             return None
@@ -228,7 +228,7 @@ class PageLog:
         """Sync the names of prior versions, if it is time; `number` is the newest name.
 
         A version whose name a power cut removes is rebuilt from the log. So names are synced only
-        now and then, and where the log cannot rebuild a version.
+        now and then, and if the log cannot rebuild a version.
         """
         last = self.last()
         if number % _NAMES_EVERY == 0 or last is None or "redo" not in last:
@@ -237,7 +237,7 @@ class PageLog:
     def version(self, line: Line) -> bytes | None:
         """Read a version from its file or the pack, or rebuild it from the version before.
 
-        None where none of them gives the bytes that were written.
+        None if none of them gives the bytes that were written.
         """
         content = self.prior(line["revision"])
         if content is not None and hash_content(content) != line["hash"]:
@@ -267,7 +267,7 @@ class PageLog:
         return content
 
     def find_file(self, inode: int) -> str | None:
-        """Find the name of a file in the history by its inode number; None where it has none."""
+        """Find the name of a file in the history by its inode number, or None if it has none."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 if entry.inode() == inode:

@@ -109,7 +109,7 @@ def _find_missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) ->
 
 
 def _verify_versions(log: PageLog, changes: list[Line]) -> Iterator[tuple[Line, str]]:
-    """Give each prior change with the fault of its file, oldest first."""
+    """Yield each prior change with the fault of its file, oldest first."""
     before: bytes | None = None
     for line in changes:
         content = log.prior(line["revision"])
@@ -136,7 +136,7 @@ def _redo_change(line: Line, before: bytes | None) -> bytes | None:
 def _compare_present(
     log: PageLog, newest: Line, present: Found | None, *, is_core: bool
 ) -> tuple[str, bool]:
-    """Compare the page with what was last written; give the fault, and whether it was edited."""
+    """Compare the page with what was last written; return the fault, and whether it was edited."""
     if present is None:
         if not newest["hash"]:
             return "", False

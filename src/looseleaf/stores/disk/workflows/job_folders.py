@@ -70,7 +70,7 @@ class JobFolders:
                 atomic.replace(folder, DATA, content, mode=self._modes[0])
 
     def read_packets(self, job: Job) -> tuple[Packet, ...]:
-        """Read the packets of a job; none where its folder was removed."""
+        """Read the packets of a job; none if its folder was removed."""
         with self._open_folder(_locate_job(job)) as folder:
             content = None if folder is None else self._read(folder, DATA)
         return () if content is None else tuple(map(parse_packet, json.loads(content)))
@@ -90,7 +90,7 @@ class JobFolders:
                 atomic.replace(folder, _name_gate_file(step_id), content, mode=self._modes[0])
 
     def read_gate(self, job: Job, step_id: str) -> str:
-        """Read the one-time address of a gate; "" where there is none."""
+        """Read the one-time address of a gate, or "" if there is none."""
         with self._open_folder(_locate_job(job)) as folder:
             content = None if folder is None else self._read(folder, _name_gate_file(step_id))
         return "" if content is None else content.decode().strip()
@@ -113,7 +113,7 @@ class JobFolders:
         return ArtifactFile(str(reference), kind, len(content), digest)
 
     def read_artifact(self, reference: ArtifactReference) -> bytes | None:
-        """Read an artifact; None where it is not there."""
+        """Read an artifact, or None if it is not there."""
         with self._open_folder(_locate_artifacts(reference.job_id)) as folder:
             return None if folder is None else self._read(folder, _name_artifact_file(reference))
 
@@ -127,7 +127,7 @@ class JobFolders:
     def _open_folder(
         self, segments: Sequence[str], *, create: bool = False
     ) -> Iterator[int | None]:
-        """Open a folder below the root without following a link; None where it is not there."""
+        """Open a folder below the root without following a link, or None if it is not there."""
         with OsErrorContext("/".join(segments)):
             root = self._root_folder.open()
             try:

@@ -39,7 +39,7 @@ class OldWorkflowFiles:
     def remove(self, times: OldFileTimes) -> OldFileCount:
         """Remove files and folders that were last changed before these times; return the counts.
 
-        A folder of a job is removed where it has files and all of them are old. A file that was
+        A folder of a job is removed if it has files and all of them are old. A file that was
         changed exactly at its time stays.
         """
         return self._walk(times, removes=True)
@@ -111,7 +111,7 @@ class OldWorkflowFiles:
 
     @contextmanager
     def _open_folder(self, segments: Sequence[str]) -> Iterator[int | None]:
-        """Open a folder below the root without following a link; None where it is not there."""
+        """Open a folder below the root without following a link, or None if it is not there."""
         with OsErrorContext("/".join(segments) or "The workspace"):
             root = self._root_folder.open()
             try:

@@ -33,7 +33,7 @@ class UploadFolders:
         self._root, self._modes = root, modes
 
     def list(self, folder: FileFolder) -> list[StoredFile]:
-        """List the files of a folder by name; none where there is no folder."""
+        """List the files of a folder by name; none if there is no folder."""
         with OsErrorContext(folder.path):
             fd = self._open(folder)
             if fd is None:
@@ -68,7 +68,7 @@ class UploadFolders:
                 os.close(fd)
 
     def read(self, folder: FileFolder, name: str) -> Iterator[bytes]:
-        """Give the bytes of a file in parts; `FileMissing` where there is none."""
+        """Yield the bytes of a file in parts; raise `FileMissing` if there is none."""
         file = self._open_file(folder, name)
         try:
             while part := os.read(file, PART_BYTES):
@@ -77,7 +77,7 @@ class UploadFolders:
             os.close(file)
 
     def delete(self, folder: FileFolder, name: str) -> None:
-        """Remove a file; `FileMissing` where there is none."""
+        """Remove a file; raise `FileMissing` if there is none."""
         os.close(self._open_file(folder, name))
         with OsErrorContext(f"{folder.path}/{name}"):
             fd = self._open(folder)
@@ -90,7 +90,7 @@ class UploadFolders:
                 os.close(fd)
 
     def remove_all(self, folder: FileFolder) -> int:
-        """Remove every file of a folder; give how many there were."""
+        """Remove every file of a folder; return how many there were."""
         count = len(self.list(folder))
         *parents, last = folder.segments
         root = self._root.open()
@@ -109,7 +109,7 @@ class UploadFolders:
         return count
 
     def _open(self, folder: FileFolder) -> int | None:
-        """Open a folder without following links; None where it is not there."""
+        """Open a folder without following links, or None if it is not there."""
         root = self._root.open()
         try:
             return open_folder(root, folder.segments)
@@ -119,7 +119,7 @@ class UploadFolders:
             os.close(root)
 
     def _create(self, folder: FileFolder) -> int:
-        """Open a folder without following links; it is created where it is not there."""
+        """Open a folder without following links; it is created if it is not there."""
         root = self._root.open()
         try:
             return open_folder(root, folder.segments, create=self._modes[1])

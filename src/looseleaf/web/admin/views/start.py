@@ -41,7 +41,7 @@ def write_fact(visit: Visit) -> Document | Redirect:
 
 
 def _excerpt(visit: Visit, agent: str, fact: str) -> tuple[tuple[str, bool], ...]:
-    """Give the lines of the prompt around the fact, each with whether it contains the fact."""
+    """Return the lines of the prompt around the fact, each with whether it contains the fact."""
     try:
         prompt = visit.run("looseleaf/compose-prompt", mode="chat", agent=agent, format="text")
     except LooseleafError:

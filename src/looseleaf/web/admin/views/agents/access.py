@@ -38,7 +38,7 @@ def show_access(visit: Visit) -> Document | Redirect:
 
 
 def _list_tokens(visit: Visit, agent: str) -> list[TokenInfo] | None:
-    """List the tokens, valid ones first; None where they may not be seen."""
+    """List the tokens, valid ones first, or None if they may not be seen."""
     try:
         tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", agent=agent)
     except Forbidden:

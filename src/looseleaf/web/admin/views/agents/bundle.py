@@ -41,7 +41,7 @@ def preview_export(visit: Visit) -> Document | Redirect:
 
 
 def download_bundle(visit: Visit) -> Document | Redirect | Download:
-    """Give the archive; files that look like secrets are included only if the form says so."""
+    """Return the archive; files that look like secrets are included only if the form says so."""
     archive: BundleArchive = visit.run(
         "looseleaf/export-bundle",
         agent=visit.parameters["agent"],

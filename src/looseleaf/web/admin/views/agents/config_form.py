@@ -47,7 +47,7 @@ class ConfigFields:
 
 
 def describe_config(context: Context, config: AgentConfig, pages: Iterable[str]) -> ConfigFields:
-    """Give the fields of a form that shows a configuration."""
+    """Return the fields of a form that shows a configuration."""
     memory, tools, daily = config.memory_policy, config.tool_policy, config.daily_memory
     policy_pages = memory.deny or memory.allow_only
     page_names = list(dict.fromkeys(pages))
@@ -72,7 +72,7 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
 
 
 def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str]) -> ConfigFields:
-    """Give the fields as they were sent, also where they are invalid."""
+    """Return the fields as they were sent, even if they are invalid."""
     models = {mode: form.get(MODEL + mode, "") for mode in MODES}
     categories = list_tool_categories(context.parts.operations())
     return ConfigFields(
@@ -94,7 +94,7 @@ def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str
 
 
 def build_config(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any]:
-    """Give the keys of a configuration that a form sets; None removes a key."""
+    """Return the keys of a configuration that a form sets; None removes a key."""
     return {
         "models": _build_models(form, config),
         "daily_memory": _build_daily(form),

@@ -49,7 +49,7 @@ def list_agents(visit: Visit) -> Document | Redirect:
 
 
 def _is_fresh(visit: Visit, slug: str) -> bool:
-    """Say whether nobody has written to the agent's memory yet."""
+    """Return whether nobody has written to the agent's memory yet."""
     try:
         revisions = visit.run("looseleaf/page-history", file=MAIN, agent=slug)
     except LooseleafError:
@@ -58,7 +58,7 @@ def _is_fresh(visit: Visit, slug: str) -> bool:
 
 
 def may_create(visit: Visit) -> bool:
-    """Say whether the signed-in person may create agents; the operation decides."""
+    """Return whether the signed-in person may create agents; the operation decides."""
     return visit.context.principal.can("manage_agents")
 
 

@@ -54,7 +54,7 @@ def _build_document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | N
 
 
 def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> ConfigPreview | None:
-    """Preview a configuration; None where the signed-in person may not change it."""
+    """Preview a configuration, or None if the signed-in person may not change it."""
     try:
         preview: ConfigPreview = visit.run(
             "looseleaf/preview-agent-config", agent=agent.slug, config=config
@@ -65,7 +65,7 @@ def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> Con
 
 
 def _explain_refusal(visit: Visit, agent: AgentRecord) -> str:
-    """Explain why the signed-in person cannot change the settings; "" if they can."""
+    """Explain why the signed-in person cannot change the settings, or "" if they can."""
     principal = visit.context.principal
     if principal.role_on(agent.id, agent.owner) == "admin":
         return ""

@@ -74,7 +74,7 @@ def _build_entries(sessions: SessionList, agent: str, current: str = "") -> list
 
 
 def build_conversation_link(agent: str, session: str) -> str:
-    """Give the address of a conversation."""
+    """Return the address of a conversation."""
     return f"/admin/agents/{quote(agent)}/chat/{quote(session)}"
 
 
@@ -148,7 +148,7 @@ def change_conversation(visit: Visit) -> Document | Redirect:
 
 
 def export_conversation(visit: Visit) -> Document | Redirect | Download:
-    """Give a conversation as a Markdown file."""
+    """Return a conversation as a Markdown file."""
     session = visit.parameters["session"]
     page = visit.run("looseleaf/export-chat-session", session=session, format="markdown")
     return Download(f"conversation-{page.session_id}.md", "text/markdown", page.content)

@@ -68,7 +68,7 @@ class Part:
 
 
 def build_parts(text: SessionText, agent: str, registry: FileRegistry) -> list[Part]:
-    """Give the messages in order, each tool call beside its result."""
+    """Return the messages in order, each tool call beside its result."""
     results = {
         message["tool_call_id"]: message for message in text.messages if message["role"] == "tool"
     }

@@ -1,4 +1,4 @@
-"""The editor: preview, save by hash, and both versions merged by section where they differ."""
+"""The editor: preview, save by hash, and both versions merged by section if they differ."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _show_editor(visit: Visit, header: PageHeader, text: str, version: str) -> D
 
 
 def read_form_text(visit: Visit, header: PageHeader) -> str:
-    """Give the typed text with the line ends of the page; browsers send every line end as CR LF."""
+    """Return the typed text with the page's line ends; browsers send every line end as CR LF."""
     text = visit.form.get("content", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\n", "\r\n") if "\r\n" in header.text else text
 
@@ -119,7 +119,7 @@ def _merge(visit: Visit, header: PageHeader, own_text: str) -> tuple[str, str]:
 
 
 def _read_base(visit: Visit, header: PageHeader, version: str) -> str | None:
-    """Read the version that the edit began with; None where it is no longer kept."""
+    """Read the version that the edit began with, or None if it is no longer kept."""
     if version == ABSENT:
         return ""
     number = next(

@@ -60,7 +60,7 @@ def _find_counterpart(header: PageHeader, revision: Revision, against: str) -> R
 
 
 def _read_text(visit: Visit, header: PageHeader, revision: Revision | None) -> str | None:
-    """Read one revision; "" where there was no page, None where its text is no longer kept."""
+    """Read one revision, or "" if there was no page, None if its text is no longer kept."""
     if revision is None or not revision.hash:
         return ""
     try:

@@ -63,7 +63,7 @@ def show_journal(visit: Visit) -> Document | Redirect:
 
 
 def _list_sizes(visit: Visit, agent: str) -> dict[str, int]:
-    """Give the bytes of every day's page by its date, oldest first."""
+    """Return the bytes of every day's page by its date, oldest first."""
     files = visit.run("datamachine/list-agent-files", agent=agent, layer="agent", daily=True)
     days = {str(day): file.bytes for file in files if (day := day_of(file.file)) is not None}
     return dict(sorted(days.items()))

@@ -38,7 +38,7 @@ class PageHeader:
     layer_name: str
     modes: str  # in which modes the page is injected
     text: str
-    hash: str  # "" where the page is not there
+    hash: str  # "" if the page is not there
     gauge: Gauge
     revisions: tuple[Revision, ...]  # oldest first
     reason: str  # why the page cannot be edited; "" if it can
@@ -51,12 +51,12 @@ class PageHeader:
         return self.revisions[-1] if self.revisions else None
 
     def link(self, kind: str) -> str:
-        """Give the address of one of its views: pages, edit or history."""
+        """Return the address of one of its views: pages, edit or history."""
         return build_page_link(self.agent, self.layer, self.file, kind)
 
 
 def build_page_link(agent: str, layer: str, file: str, kind: str = "pages") -> str:
-    """Give the address of a page."""
+    """Return the address of a page."""
     return f"/admin/agents/{quote(agent)}/{kind}/{layer}/{quote(file)}"
 
 
@@ -107,7 +107,7 @@ def _describe_modes(entry: RegisteredFile | None) -> str:
 
 
 def _explain_refusal(visit: Visit, entry: RegisteredFile | None, place: dict[str, str]) -> str:
-    """Explain why the signed-in person cannot edit the page; "" if they can."""
+    """Explain why the signed-in person cannot edit the page, or "" if they can."""
     if entry is not None and entry.editable is False:
         return (
             "Looseleaf writes this page from others and from the settings. An edit would be "

@@ -56,11 +56,11 @@ class PromptShare:
 
     percent: float
     reason: str
-    by: str  # who changed the page last; "" where that is not known
+    by: str  # who changed the page last, or "" if that is not known
 
 
 def _compute_shares(visit: Visit) -> dict[tuple[str, str], PromptShare]:
-    """Give the share of each page in a chat prompt, by layer and file."""
+    """Return the share of each page in a chat prompt, by layer and file."""
     explanation = _explain(visit)
     if explanation is None:
         return {}
@@ -77,7 +77,7 @@ def _compute_shares(visit: Visit) -> dict[tuple[str, str], PromptShare]:
 
 
 def _explain(visit: Visit) -> Explanation | None:
-    """Explain the prompt of the agent in chat; None where it cannot be composed."""
+    """Explain the prompt of the agent in chat, or None if it cannot be composed."""
     try:
         explanation: Explanation = visit.run(
             "looseleaf/explain-prompt", mode="chat", agent=visit.parameters["agent"]
@@ -112,7 +112,7 @@ def read_page(visit: Visit) -> Document | Redirect:
 
 
 def render_page(text: str, agent: str, layer: str) -> str:
-    """Give a page as HTML that is safe to show; "" for one that is too long to render."""
+    """Return a page as HTML that is safe to show, or "" for one that is too long to render."""
     if len(text) > MOST_CHARACTERS:
         return ""
     return render(text, lambda file: build_page_link(agent, layer, file))
@@ -125,11 +125,11 @@ class PromptPlace:
     blocks: tuple[tuple[str, float, int], ...]  # name, share, tokens
     file: str
     tokens: int
-    reason: str  # why the page is left out; "" where it is given
+    reason: str  # why the page is left out, or "" if it is given
 
 
 def find_prompt_place(visit: Visit, file: str) -> PromptPlace | None:
-    """Find the share of a page in the agent's chat prompt; None where the prompt has an error."""
+    """Find the share of a page in the agent's chat prompt, or None if the prompt has an error."""
     explanation = _explain(visit)
     if explanation is None:
         return None

@@ -26,7 +26,7 @@ MOST_SECTIONS = 200
 
 
 async def show_preview(request: Request) -> Response:
-    """Give the HTML, the size and the sections of the text that is being typed."""
+    """Return the HTML, the size and the sections of the text that is being typed."""
     form = await read_form(request)
     context = authenticator_of(request).context(request, SURFACE)
     text = form.get("content", "").replace("\r\n", "\n")

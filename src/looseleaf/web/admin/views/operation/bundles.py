@@ -124,5 +124,5 @@ def _apply_plan(visit: Visit) -> Redirect:
 
 
 def list_chosen_keys(visit: Visit, prefix: str) -> list[str]:
-    """Give the keys whose checkboxes are set; the names of the fields begin with the prefix."""
+    """Return the keys whose checkboxes are set; the names of the fields begin with the prefix."""
     return [name.removeprefix(prefix) for name in visit.form if name.startswith(prefix)]

@@ -40,7 +40,7 @@ class Block:
     name: str
     reason: str
     detail: str
-    link: str  # of its page; "" where it has none
+    link: str  # of its page, or "" if it has none
     bytes: int
     tokens: int
     start: float
@@ -87,7 +87,7 @@ def show_prompt(visit: Visit) -> Document | Redirect:
 
 
 def choose_mode(mode: str) -> str:
-    """Give the mode that is asked for; without one, chat."""
+    """Return the mode that is asked for; without one, chat."""
     return mode.strip() or MODES[0]
 
 
@@ -112,7 +112,7 @@ def list_workflows(visit: Visit, agent: str) -> list[tuple[str, str]]:
 
 
 def parse_workflow(choice: str) -> dict[str, int]:
-    """Give a chosen pipeline and flow as arguments of an operation; {} where none is chosen."""
+    """Return a chosen pipeline and flow as arguments of an operation, or {} if none is chosen."""
     pipeline, _, flow = choice.partition(".")
     numbers = {"pipeline": pipeline, "flow": flow}
     return {

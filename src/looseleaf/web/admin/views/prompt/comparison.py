@@ -47,12 +47,12 @@ class ComparisonForm:
         return ", ".join(parts)
 
     def place(self) -> dict[str, Any]:
-        """Give the side as arguments of an operation."""
+        """Return the side as arguments of an operation."""
         place = {"agent": self.agent, "mode": self.mode, "as_of": self.as_of}
         return {**place, **parse_workflow(self.workflow)}
 
     def other_place(self) -> dict[str, Any]:
-        """Give the side as the other one of a comparison; "" says that it has no workflow."""
+        """Return the side as the other one of a comparison; "" says that it has no workflow."""
         place = self.place()
         return place if self.workflow else {**place, "pipeline": ""}
 

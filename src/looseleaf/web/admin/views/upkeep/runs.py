@@ -47,7 +47,7 @@ def show_overview(visit: Visit) -> Document | Redirect:
 
 
 def _is_other(task: TaskInfo) -> bool:
-    """Say whether a task is listed below; retention has a page of its own, unless it fails."""
+    """Return whether a task is listed below; retention has a page of its own, unless it fails."""
     if task.task_type.startswith(PREFIX):
         return task.needs_attention
     return task.task_type != TASK
@@ -106,7 +106,7 @@ def change_runs(visit: Visit) -> Document | Redirect:
 
 
 def split_diff_lines(diff: str) -> list[tuple[str, str]]:
-    """Give the lines of a unified diff with their kinds: added, removed, same or gap."""
+    """Return the lines of a unified diff with their kinds: added, removed, same or gap."""
     kinds = {"+": "added", "-": "removed", " ": "same", "@": "gap"}
     lines = diff.split("\n")[2:] if diff.startswith("---") else diff.split("\n")
     return [(kinds.get(line[:1], "same"), line[1:]) for line in lines if line]

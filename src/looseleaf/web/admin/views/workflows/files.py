@@ -42,7 +42,7 @@ def build_file_form(visit: Visit, kind: str, identifier: int, command: str) -> F
 
 
 def store_file(visit: Visit, kind: str, identifier: int) -> str:
-    """Store the file of a form, read in parts, and give the notice about it."""
+    """Store the file of a form, read in parts, and return the notice about it."""
     if visit.file is None or not visit.file.name:
         raise Invalid("Choose a file first.")
     file = store_upload(

@@ -1,4 +1,4 @@
-"""Details of a job for people: packets, artifacts, transcripts, and the gate where it waits."""
+"""Details of a job for people: packets, artifacts, transcripts, and the gate if it waits."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class TranscriptMessage:
 
 
 def read_number(text: str) -> int:
-    """Read a number of an address; 0 for any other text."""
+    """Read a number of an address, or 0 for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
@@ -94,7 +94,7 @@ def find_workflow(visit: Visit, job: JobInfo) -> dict[str, Any]:
 
 
 def find_gate(visit: Visit, job: JobInfo) -> str:
-    """Give the one-time address that a job waits at; "" where it waits for nothing."""
+    """Return the one-time address that a job waits at, or "" if it waits for nothing."""
     if job.status != "waiting":
         return ""
     try:
@@ -148,7 +148,7 @@ def list_artifacts(visit: Visit, job: JobInfo) -> list[ArtifactView]:
 
 
 def download_artifact(visit: Visit) -> Document | Redirect | Download:
-    """Give the content of an artifact as a file, verified."""
+    """Return the content of an artifact as a file, verified."""
     artifact: ArtifactContent = visit.run(
         "datamachine/hydrate-job-artifact", ref=visit.query.get("ref", "")
     )

@@ -33,7 +33,7 @@ STEP_WORDS = {
     "skipped": "skipped",
     "failed": "failed",
 }
-# The color of a status: grey, the accent, or amber where a person should look.
+# The color of a status: grey, the accent, or amber if a person should look.
 _TONES = {"processing": "today", "waiting": "attention", "failed": "attention"}
 _STEP_MARKS = {"completed": "✓", "no_items": "✓", "processing": "▸", "waiting": "…", "failed": "✗"}
 
@@ -86,7 +86,7 @@ class StepRow:
 
 
 def build_job_address(job: JobInfo) -> str:
-    """Give the address of the page of a job."""
+    """Return the address of the page of a job."""
     place = f"agents/{quote(job.agent)}/jobs" if job.agent else "jobs"
     return f"/admin/{place}/{job.job_id}"
 
@@ -139,7 +139,7 @@ def _build_step_row(step: StepInfo, agent: str, now: float) -> StepRow:
 
 
 def link_writes(writes: tuple[WriteInfo, ...], agent: str) -> tuple[WriteLink, ...]:
-    """Give the pages that were changed, each with the address of its revision."""
+    """Return the pages that were changed, each with the address of its revision."""
     return tuple(
         WriteLink(
             write.file,
@@ -163,7 +163,7 @@ def _describe_status(job: JobInfo) -> str:
 
 
 def _measure_duration(start: str, seconds: float | None, now: float) -> float | None:
-    """Measure the seconds from a start to its end, or until now; None before the start."""
+    """Measure the seconds from a start to its end, or until now, or None before the start."""
     if not start:
         return None
     return max(now - parse_time(start), 0.0) if seconds is None else seconds

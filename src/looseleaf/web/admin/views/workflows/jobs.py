@@ -91,7 +91,7 @@ def list_jobs(visit: Visit) -> Document | Redirect:
 
 
 def _build_events_address(selection: Mapping[str, object]) -> str:
-    """Give the address at which the same list sends its changes."""
+    """Return the address at which the same list sends its changes."""
     query = {name: choice for name, choice in selection.items() if choice}
     return f"{EVENTS}?{urlencode(query)}"
 

@@ -114,12 +114,12 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
 
 
 def build_pipeline_address(agent: str, pipeline: int) -> str:
-    """Give the address of the page of a pipeline."""
+    """Return the address of the page of a pipeline."""
     return f"/admin/agents/{quote(agent)}/pipelines/{pipeline}"
 
 
 def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
-    """Say whether the signed-in person may change workflows; the operations decide.
+    """Return whether the signed-in person may change workflows; the operations decide.
 
     Without an agent, workflows of the workspace are meant.
     """
