@@ -50,7 +50,7 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the chosen measurements; fail only where an answer is wrong, never where it is slow."""
+    """Run the chosen measurements; fail only if an answer is wrong, never if it is slow."""
     options = _build_parser().parse_args(arguments)
     parent = options.folder or _choose_folder()
     with tempfile.TemporaryDirectory(prefix=".looseleaf-benchmarks-", dir=parent) as folder:

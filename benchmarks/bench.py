@@ -31,7 +31,7 @@ class Bench:
 
 
 def write_pages(folder: Path, pages: Iterable[tuple[str, str]]) -> int:
-    """Write pages as plain files, as an editor would; give the number of their bytes."""
+    """Write pages as plain files, as an editor would; return the number of their bytes."""
     size = 0
     for name, text in pages:
         path = folder / name

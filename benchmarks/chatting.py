@@ -224,7 +224,7 @@ def _take_turn(workspace: Workspace, model: str = "") -> None:
 
 
 def _build_sdk_call(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
-    """Give a call that sends the same messages by the SDK, and stores nothing."""
+    """Return a call that sends the same messages by the SDK, and stores nothing."""
     pages = workspace.compose("chat", "alpha").messages
     messages: Any = [{"role": "system", "content": text} for text in pages]
     messages.append({"role": "user", "content": "Hello"})

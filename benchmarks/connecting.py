@@ -42,7 +42,7 @@ class Client:
         )
 
     def ask(self, *requests: tuple[str, dict[str, Any]]) -> list[Any]:
-        """Send requests at once, and give their answers."""
+        """Send requests at once, and return their answers."""
         server_output, server_input = self.process.stdout, self.process.stdin
         assert server_output is not None
         assert server_input is not None

@@ -64,7 +64,7 @@ def _measure_crowd(
 
 
 def _run_writers(open_writer: Callable[[str], LineWriter], root: str, numbers: range) -> float:
-    """Let every process begin at the same moment; give the seconds until the last one ends."""
+    """Let every process begin at the same moment; return the seconds until the last one ends."""
     spawn = multiprocessing.get_context("spawn")
     barrier, times = spawn.Barrier(WRITERS, timeout=60), spawn.SimpleQueue()
     processes = [
@@ -108,7 +108,7 @@ def open_appender(root: str) -> LineWriter:
 
 
 def open_replacer(root: str) -> LineWriter:
-    """Add a line by replacing the page; read it again where another writer was faster."""
+    """Add a line by replacing the page; read it again if another writer was faster."""
     workspace, change = Workspace.open(root), Change()
     scope = workspace.agents.resolve("alpha").shelf.page("crowd.md")
 
@@ -141,7 +141,7 @@ def format_line(place: int, number: int) -> str:
 
 
 def _find_fault(text: str, count: int) -> str:
-    """Say what is wrong with the page: each line must be there once."""
+    """Return what is wrong with the page: each line must be there once."""
     expected = {format_line(place, number) for place in range(WRITERS) for number in range(count)}
     entries = [entry for entry in text.splitlines() if entry.startswith("- ")]
     if len(entries) == len(expected) and set(entries) == expected:

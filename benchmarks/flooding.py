@@ -59,7 +59,7 @@ class Target(NamedTuple):
         )
 
     def memory(self) -> int:
-        """Say how many bytes the server's process has in memory."""
+        """Return how many bytes the server's process has in memory."""
         status = Path(f"/proc/{self.process}/status").read_text()
         entry = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(entry.split()[1]) * 1024
@@ -73,12 +73,12 @@ class Figures(NamedTuple):
     memory: int  # at most
 
     def p95(self) -> tuple[float, float]:
-        """Give the time that 95 of 100 reads and writes stayed below."""
+        """Return the time that 95 of 100 reads and writes stayed below."""
         return compute_percentile(self.reads), compute_percentile(self.writes)
 
 
 def compute_percentile(times: list[float], part: float = 0.95) -> float:
-    """Give the time that a part of all stayed below."""
+    """Return the time that a part of all stayed below."""
     sorted_times = sorted(times)
     return (
         sorted_times[min(len(sorted_times) - 1, int(len(sorted_times) * part))]
@@ -137,7 +137,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
 
 
 def prepare(root: Path) -> str:
-    """Make a workspace with a page whose last two versions are hard to compare; give a token."""
+    """Make a workspace with a page whose last two versions are hard to compare; return a token."""
     workspace = Workspace.create(root, agent="ada")
     for seed in (1, 2):
         lines = [f"{number % 150:03}" for number in range(13_500)]

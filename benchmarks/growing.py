@@ -58,7 +58,7 @@ def _compare_works(bench: Bench, title: str, work: Work, limit: Work, *, batch: 
 
 
 def _list_works(workspace: Workspace, slug: str) -> Iterator[tuple[str, Work, int]]:
-    """Give the measured calls, which answer the same in a crowd and alone."""
+    """Yield the measured calls, which answer the same in a crowd and alone."""
     agents, context, where = workspace.agents, workspace.context, Where(slug)
     number = agents.resolve(slug).id
 

@@ -22,7 +22,7 @@ def main(root: str, text: str) -> None:
 
 
 def read_peak_memory() -> float:
-    """Give the most memory this process ever had, in bytes."""
+    """Return the most memory this process ever had, in bytes."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:
             lines = dict(line.split(":", 1) for line in status)

@@ -79,6 +79,6 @@ def measure_packing(
 
 
 def _count_bytes(root: Path) -> float:
-    """Give what the histories take up, logs included."""
+    """Return what the histories take up, logs included."""
     paths = (root / ".looseleaf" / "history").rglob("*")
     return float(sum(path.stat().st_size for path in paths if path.is_file()))

@@ -247,7 +247,7 @@ def _run_ripgrep(folder: Path, text: str, *flags: str) -> bytes:
 
 
 def _find_difference(bench: Bench, daily: DailyMemory, folder: Path, query: Query) -> str:
-    """Say how our matches differ from ripgrep's, by page and line; nothing where they do not."""
+    """Return how our matches differ from ripgrep's, by page and line; nothing if they do not."""
     results = daily.search(query.text, limit=_ALL, context=0, bounds=_UNBOUNDED)
     our_lines = {(match.filename, match.line) for match in results.matches}
     rg_lines = set()

@@ -86,7 +86,7 @@ class Server:
         self.sockets = [_connect(port) for _ in range(CONNECTIONS)]
 
     def ask(self, request: bytes, rounds: int) -> bytes:
-        """Send a request over every connection at once, some times; give the last answer."""
+        """Send a request over every connection at once, some times; return the last answer."""
         answer = b""
         for _ in range(rounds):
             for connection in self.sockets:
@@ -96,7 +96,7 @@ class Server:
         return answer
 
     def busy_seconds(self) -> float:
-        """Say how long the process has worked so far, in all its threads."""
+        """Return how long the process has worked so far, in all its threads."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         if not tasks.exists():
             return time.perf_counter()  # the time on the clock is the next best

@@ -95,6 +95,6 @@ def _measure_memory(env: dict[str, str]) -> Iterator[Row]:
 
 
 def find_command() -> tuple[str, ...]:
-    """Give the command as it is installed beside this interpreter, else as a module."""
+    """Return the command as it is installed beside this interpreter, else as a module."""
     program = Path(sys.executable).parent / "looseleaf"
     return (str(program),) if program.exists() else (sys.executable, "-m", "looseleaf")

@@ -26,7 +26,7 @@ class Row:
 
     @property
     def over(self) -> bool:
-        """Say whether the target is missed."""
+        """Return whether the target is missed."""
         return self.ratio is not None and self.target is not None and self.ratio > self.target
 
     @property
@@ -111,5 +111,5 @@ def format_amount(number: float, unit: str) -> str:
 
 
 def encode_row(row: Row) -> dict[str, object]:
-    """Give a row as JSON holds it."""
+    """Return a row as JSON holds it."""
     return {**asdict(row), "verdict": row.verdict}

@@ -31,7 +31,7 @@ class Spread:
 
 
 def race(*runners: Runner, rounds: int, batch: int) -> list[Laps]:
-    """Let each run a batch of calls in every round, in turns; give seconds by round."""
+    """Let each run a batch of calls in every round, in turns; return seconds by round."""
     for runner in runners:
         _measure_batch(runner, min(batch, 3))
     laps: list[Laps] = [[] for _ in runners]
@@ -63,19 +63,19 @@ def summarize_laps(laps: Laps) -> Spread:
 
 
 def compute_median(laps: Laps) -> float:
-    """Give the median of all calls."""
+    """Return the median of all calls."""
     return median(seconds for lap in laps for seconds in lap)
 
 
 def compute_ratio(laps: Laps, limit: Laps) -> float:
-    """Divide the medians round by round, and give the median of the ratios."""
+    """Divide the medians round by round, and return the median of the ratios."""
     return median(median(a) / median(b) for a, b in zip(laps, limit, strict=True))
 
 
 def build_process_call(
     command: tuple[str, ...], env: Mapping[str, str] | None = None
 ) -> Callable[[], int]:
-    """Give a call that runs a command to its end, with the least that Python needs for that."""
+    """Return a call that runs a command to its end, with the least that Python needs for that."""
     program = command[0] if os.path.isabs(command[0]) else _resolve_program(command[0])
     environment = dict(os.environ if env is None else env)
     silence = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0o600) for stream in (0, 1, 2)]
@@ -90,9 +90,9 @@ def build_process_call(
 def run_command(
     command: Sequence[str], env: Mapping[str, str] | None = None, *, folder: Path | None = None
 ) -> bytes:
-    """Run a command, in a folder if one is named, and give its output."""
+    """Run a command, in a folder if one is named, and return its output."""
     result = subprocess.run(command, env=env, cwd=folder, stdout=subprocess.PIPE, check=False)
-    # ripgrep exits with 1 where it finds nothing.
+    # ripgrep exits with 1 if it finds nothing.
     if result.returncode > (command[0] == "rg"):
         raise subprocess.CalledProcessError(result.returncode, command)
     return result.stdout

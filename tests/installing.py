@@ -56,7 +56,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def build_environment(folder: Path, name: str, *requirements: str | Path) -> Path:
-    """Make an environment with these requirements; give the folder of its programs."""
+    """Make an environment with these requirements; return the folder of its programs."""
     tool = find_uv(folder)
     python = folder / name / "bin" / "python"
     assert run(tool, "venv", "--quiet", "--python", sys.executable, folder / name).returncode == 0
@@ -69,5 +69,5 @@ def build_environment(folder: Path, name: str, *requirements: str | Path) -> Pat
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of wheel, uv and environments; a whole run uses the same."""
+    """Return the folder of wheel, uv and environments; a whole run uses the same."""
     return tmp_path_factory.mktemp("workshop")

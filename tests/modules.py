@@ -48,7 +48,7 @@ def _read_module(path: Path, folder: Path) -> Module:
 def parse_source(text: str) -> ast.Module:
     """Parse the text of a module.
 
-    Python 3.11 can lose count of its depth where a finalizer runs meanwhile, and says SystemError;
+    Python 3.11 can lose count of its depth if a finalizer runs meanwhile, and says SystemError;
     the next try succeeds.
     """
     try:

@@ -50,7 +50,7 @@ LINES = (
 )
 HEIGHT = {name: height for height, line in enumerate(LINES) for name in line.split()}
 
-# The modules of each feature, wherever they lie; where two features match, the later one counts.
+# The modules of each feature, wherever they lie; if two features match, the later one counts.
 FEATURES: dict[str, tuple[str, ...]] = {
     "chat": (
         "chat/*",
@@ -424,7 +424,7 @@ class Module(NamedTuple):
 
 @cache
 def parsed(module: Module) -> list[ast.AST]:
-    """Give every node of a module; each rule looks at the same ones."""
+    """Return every node of a module; each rule looks at the same ones."""
     return list(ast.walk(ast.parse(module.text, module.path)))
 
 
@@ -433,7 +433,7 @@ Rule = Callable[[Module], Iterator[Fault]]
 
 
 def imports(module: Module, tree: ast.AST | None = None) -> Iterator[Fault]:
-    """Give line and full dotted name of everything a module, or a part of it, imports."""
+    """Yield line and full dotted name of everything a module, or a part of it, imports."""
     for node in ast.walk(tree) if tree else module.nodes:
         match node:
             case ast.Import(names=names):
@@ -448,7 +448,7 @@ def imports(module: Module, tree: ast.AST | None = None) -> Iterator[Fault]:
 
 
 def calls(module: Module) -> Iterator[tuple[ast.Call, str, str]]:
-    """Give every call with what it is called on ("" for a plain name) and its name."""
+    """Yield every call with what it is called on ("" for a plain name) and its name."""
     for node in module.nodes:
         match node:
             case ast.Call(func=ast.Name(name)):
@@ -458,7 +458,7 @@ def calls(module: Module) -> Iterator[tuple[ast.Call, str, str]]:
 
 
 def find_place(*paths: str) -> str | None:
-    """Return where a module, named by its possible paths, belongs; None if it lies there."""
+    """Return where a module, named by its possible paths, belongs, or None if it lies there."""
     for path in paths:
         if path in MISPLACED:
             return MISPLACED[path]
@@ -629,7 +629,7 @@ def one_module_knows_rules(module: Module) -> Iterator[Fault]:
 
 
 def texts(module: Module) -> Iterator[Fault]:
-    """Give line and value of every text that is no docstring, the parts of f-strings too."""
+    """Yield line and value of every text that is no docstring, the parts of f-strings too."""
     documented = {
         id(node.body[0].value)
         for node in module.nodes
@@ -887,7 +887,7 @@ PLAN = REPOSITORY / "docs" / "architecture.md"
 
 
 def _is_path(name: str) -> bool:
-    """Say whether a name is the end of a path of a source file, a test, a page or a folder."""
+    """Return whether a name is the end of a path of a source file, a test, a page or a folder."""
     tail = "/" + name.rstrip("/")
     folders = (PACKAGE, REPOSITORY / "tests", REPOSITORY / "docs")
     return any(path.as_posix().endswith(tail) for folder in folders for path in folder.rglob("*"))
@@ -914,7 +914,7 @@ def test_the_page_of_reasons_follows_the_plan() -> None:
 
 
 def _plan_rows() -> dict[str, str]:
-    """Give the rows of the table of packages, each by every name in its first column."""
+    """Return the rows of the table of packages, each by every name in its first column."""
     rows = [line.split("|") for line in PLAN.read_text().splitlines() if line.startswith("| `")]
     return {name: row[2] for row in rows for name in re.findall(r"`([^`]+)`", row[1])}
 

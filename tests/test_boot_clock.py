@@ -76,7 +76,7 @@ def zeros_for_never(text: str) -> Iterator[str]:
 
 
 def beginnings(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Give each target of an assignment with the value it gets."""
+    """Yield each target of an assignment with the value it gets."""
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
@@ -88,7 +88,7 @@ def beginnings(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def is_zero(value: ast.expr) -> bool:
-    """Tell zero itself, and what a mapping gives where it has nothing."""
+    """Tell zero itself, and what a mapping gives if it has nothing."""
     match value:
         case ast.Constant(value=number):
             return type(number) in {int, float} and number == 0

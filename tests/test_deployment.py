@@ -34,32 +34,32 @@ def unit() -> RawConfigParser:
 
 
 def steps() -> list[tuple[str, str]]:
-    """Give the instructions of the container file."""
+    """Return the instructions of the container file."""
     text = CONTAINER.read_text(encoding="utf-8")
     return re.findall(r"^([A-Z]+) (.*)$", text, re.MULTILINE)
 
 
 def step(name: str) -> str:
-    """Give the one instruction of a name."""
+    """Return the one instruction of a name."""
     (value,) = [value for one, value in steps() if one == name]
     return value
 
 
 def container_extras() -> str:
-    """Give the extras that the container file installs."""
+    """Return the extras that the container file installs."""
     (extras,) = re.findall(r"/looseleaf\[([\w,]+)\]", CONTAINER.read_text(encoding="utf-8"))
     return str(extras)
 
 
 def words_of(setting: str, root: Path) -> list[str]:
-    """Give the words of a command of the unit, for another folder."""
+    """Return the words of a command of the unit, for another folder."""
     command, *words = shlex.split(unit()["Service"][setting])
     assert command == COMMAND
     return [str(root) if word == "/var/lib/looseleaf" else word for word in words]
 
 
 def serves_and_stops(root: Path, words: list[str]) -> str:
-    """Start a server on loopback, stop it as a service manager does; give what it said."""
+    """Start a server on loopback, stop it as a service manager does; return what it said."""
     assert words[0] == "serve"
     instead = {"8765": "0", "0.0.0.0": "127.0.0.1"}
     server = Process(root, *(instead.get(word, word) for word in words[1:]))

@@ -46,7 +46,7 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def commands(block: Block) -> Iterator[tuple[int, str, str]]:
-    """Give each `$` line with its number and the lines after it."""
+    """Yield each `$` line with its number and the lines after it."""
     for found in re.finditer(
         r"^\$ (.*(?:(?<=\\)\n.*)*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE
     ):
@@ -95,7 +95,7 @@ class Reader:
 
 
 def shell(command: str) -> str:
-    """Run a line as a reader would, with the looseleaf of this environment; give what it prints."""
+    """Run a line as a reader would, with the looseleaf of this environment; return its output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-c", command],
@@ -126,7 +126,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
 
 
 def linked(page: Path) -> Iterator[Path]:
-    """Give the files that a page's relative links lead to."""
+    """Yield the files that a page's relative links lead to."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
     for target in LINK.findall(prose):
         if not re.match(r"[a-z][a-z0-9+.-]*:|#", target):
@@ -155,7 +155,7 @@ def test_the_glossary_has_each_word_once() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Give the anchors of a page: its headings as GitHub turns them into addresses."""
+    """Return the anchors of a page: its headings as GitHub turns them into addresses."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)

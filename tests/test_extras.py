@@ -56,7 +56,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def name_of(requirement: str) -> str:
-    """Give the name of a distribution that a requirement is about."""
+    """Return the name of a distribution that a requirement is about."""
     return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
 
 
@@ -81,7 +81,7 @@ BASE = closure(PROJECT["dependencies"])
 
 
 def only_in_extras() -> set[str]:
-    """Give the import names that the base does not bring."""
+    """Return the import names that the base does not bring."""
     return {
         name
         for name, distributions in metadata.packages_distributions().items()
@@ -199,7 +199,7 @@ def test_the_line_fits_how_it_was_installed(
 
 
 def needed_extra(name: str) -> str | None:
-    """Say which extra brings what is imported by that name."""
+    """Return which extra brings what is imported by that name."""
     top = name.partition(".")[0]
     for extra in extras.EXTRAS:
         for one in OPTIONAL[extra]:
@@ -209,14 +209,14 @@ def needed_extra(name: str) -> str | None:
 
 
 def early_imports(module: Module) -> Iterator[str]:
-    """Give what a module imports when it is imported itself."""
+    """Yield what a module imports when it is imported itself."""
     for node in ast.parse(module.text).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (name for _, name in imports(module, node))
 
 
 def modules_of_extras() -> dict[str, str]:
-    """Give each module of ours that cannot be imported without an extra, and the extra."""
+    """Return each module of ours that cannot be imported without an extra, and the extra."""
     modules = {
         "looseleaf." + one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): one
         for one in read_package()
@@ -241,7 +241,7 @@ def test_only_few_packages_need_an_extra() -> None:
 
 
 def asked_first(module: Module) -> set[int]:
-    """Give the lines inside of `with require_extra(…)`."""
+    """Return the lines inside of `with require_extra(…)`."""
     return {
         line
         for node in module.nodes
@@ -275,7 +275,7 @@ def unasked(module: Module, of_extras: dict[str, str]) -> Iterator[str]:
 
 
 def test_every_import_of_an_extra_asks_for_it() -> None:
-    """So no command can end in a traceback where a part is missing."""
+    """So no command can end in a traceback if a part is missing."""
     of_extras = modules_of_extras()
     assert of_extras["looseleaf.web.server"] == "server"
     assert of_extras["looseleaf.models.pydantic_ai.providers"] == "models"

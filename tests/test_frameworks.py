@@ -147,7 +147,7 @@ def test_the_example_remembers(framework: Framework, workshop: Path, tmp_path: P
 
 
 def pins(tool: str, folder: Path, *requirements: str) -> dict[str, str]:
-    """Resolve as an installer would; give the version of each package."""
+    """Resolve as an installer would; return the version of each package."""
     asked = folder / "asked.in"
     asked.write_text("\n".join(requirements))
     done = run(tool, "pip", "compile", "--quiet", "--no-header", "--no-annotate", asked)

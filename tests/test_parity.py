@@ -45,13 +45,13 @@ NO_COMMAND = {
 
 
 def reached(source: str) -> Iterator[str]:
-    """Give everything a module of the command line names: functions of rooms, operations."""
+    """Yield everything a module of the command line names: functions of rooms, operations."""
     for statement in ast.parse(source).body:
         yield from reached_by(statement)
 
 
 def reached_by(tree: ast.AST) -> Iterator[str]:
-    """Give everything a function names; each has imports of its own."""
+    """Yield everything a function names; each has imports of its own."""
     rooms: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == OPERATIONS:

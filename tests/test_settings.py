@@ -105,7 +105,7 @@ def test_a_folder_without_settings_is_no_workspace(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_may_be_a_disk_that_is_not_mounted(tmp_path: Path) -> None:
-    """Where someone chose the folder; the user's own is a new workspace."""
+    """If someone chose the folder; the user's own is a new workspace."""
     environ = {"XDG_DATA_HOME": str(tmp_path / "data")}
     (tmp_path / "empty").mkdir()
     (tmp_path / "files").mkdir()

@@ -186,7 +186,7 @@ def test_making_values_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("default", [[], {}, set(), bytearray(), ([],), FrozenDict(a=[])])
 def test_a_default_that_can_be_changed_is_refused(default: object) -> None:
-    """All instances would share it; also where it is inside something that cannot be changed."""
+    """All instances would share it; even if it is inside something that cannot be changed."""
     body = {"__annotations__": {"parts": "object"}, "parts": default}
     with pytest.raises(
         TypeError, match=r"^Order\.parts has a mutable default \(\w+\): use a tuple"

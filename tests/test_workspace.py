@@ -21,7 +21,7 @@ def open_files() -> int:
 
 
 def use(workspace: Workspace) -> object:
-    """Read a page, search, ask the database and open a model; give what must not stay open."""
+    """Read a page, search, ask the database and open a model; return what must not stay open."""
     shelf = workspace.agents.resolve("ada").shelf
     workspace.store._cache.pages.clear()
     assert isinstance(workspace.pages.read(shelf.page("MEMORY.md")), Found)

@@ -23,7 +23,7 @@ DONE = Event(action="test")
 
 @pytest.fixture
 def agents(tmp_path: Path, clock: Clock) -> DiskAgents:
-    """Give the agents of a folder: ada, who belongs to user 1."""
+    """Return the agents of a folder: ada, who belongs to user 1."""
     (tmp_path / "accounts").mkdir(exist_ok=True)
     made = DiskAgents(str(tmp_path / "accounts"), clock=clock)
     made.create("ada", owner=1)
@@ -32,19 +32,19 @@ def agents(tmp_path: Path, clock: Clock) -> DiskAgents:
 
 @pytest.fixture
 def door(accounts: SqlAccounts, agents: DiskAgents, clock: Clock) -> Authentication:
-    """Give someone at the door who knows the accounts."""
+    """Return someone at the door who knows the accounts."""
     return Authentication(accounts, agents, clock=clock)
 
 
 def shown(door: Authentication, **fields: object) -> str:
-    """Make a token as told; give its text."""
+    """Make a token as told; return its text."""
     return door.issue(
         replace(Credential(id="", kind="token", user_id=1, secret=""), **fields), DONE
     ).text
 
 
 def refused(ask: Callable[..., Principal], *arguments: str) -> bool:
-    """Say whether the door stays closed."""
+    """Return whether the door stays closed."""
     try:
         ask(*arguments)
     except Unauthenticated:

@@ -53,7 +53,7 @@ files = st.sampled_from([None, *registry.files()])
 
 
 def person(*capabilities: str, role: str = "") -> Principal:
-    """Give someone who has signed in, with a role on the agent GRANTED."""
+    """Return someone who has signed in, with a role on the agent GRANTED."""
     grants = {GRANTED: role} if role else {}
     return Principal(
         kind="session", user_id=ME, capabilities=frozenset(capabilities), grants=grants

@@ -40,7 +40,7 @@ class MemoryAgents:
         raise AgentMissing(reference, tuple(record.slug for record in self.records()))
 
     def slug_of(self, agent_id: int) -> str:
-        """Give the slug of an agent, or raise `AgentMissing`."""
+        """Return the slug of an agent, or raise `AgentMissing`."""
         return self.resolve(agent_id).slug
 
     def create(
@@ -77,7 +77,7 @@ class MemoryAgents:
         return self._put(record)
 
     def rename(self, reference: str | int, slug: str, *, name: str = "") -> AgentRecord:
-        """Give an agent another slug."""
+        """Change the slug of an agent."""
         check_slug(slug)
         record = self.resolve(reference)
         if slug != record.slug:

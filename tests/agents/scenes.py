@@ -64,12 +64,12 @@ def create(workspace: Workspace) -> None:
 
 
 def rename(workspace: Workspace) -> None:
-    """Give it another slug."""
+    """Change its slug."""
     operations.rename_agent(workspace.context, "bob", "robert")
 
 
 def rename_with_name(workspace: Workspace) -> None:
-    """Give it another slug and another name."""
+    """Change its slug and its name."""
     operations.rename_agent(workspace.context, "bob", "robert", name="Robert")
 
 

@@ -31,7 +31,7 @@ from tests.conftest import Clock
 
 @pytest.fixture(params=["disk", "memory"])
 def agents(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AgentList:
-    """Give an empty list of agents of each kind."""
+    """Return an empty list of agents of each kind."""
     if request.param == "memory":
         return MemoryAgents(clock)
     create_folder(str(tmp_path / "home"), "", journal=False)
@@ -90,7 +90,7 @@ def test_an_id_stays_and_is_never_given_twice(agents: AgentList) -> None:
 
 
 def test_an_id_is_higher_than_any_that_is_named_outside(agents: AgentList) -> None:
-    """Where the list does not know which ids it has given."""
+    """If the list does not know which ids it has given."""
     assert agents.create("ada", highest_id=lambda: 40).id == 41
 
 
@@ -141,7 +141,7 @@ class PartsElsewhere:
         )
 
     def generated(self) -> GeneratedPages:
-        """Give the generated pages, made from these agents."""
+        """Return the generated pages, made from these agents."""
         return GeneratedPages(sources_of(self.context), surface="test", report=self.report)
 
     def report(self, what: str, error: Exception) -> None:
@@ -154,7 +154,7 @@ class PartsElsewhere:
 
 @pytest.fixture
 def elsewhere(workspace: Workspace, tmp_path: Path) -> Context:
-    """Give a context whose list of agents lies on no disk."""
+    """Return a context whose list of agents lies on no disk."""
     folder = tmp_path / "elsewhere"
     for name in ("agents/number-1", "agents/number-2", "shared", ".looseleaf"):
         (folder / name).mkdir(parents=True)

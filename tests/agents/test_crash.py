@@ -22,7 +22,7 @@ FAULTS = ("EIO", "ENOSPC")
 
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
-    """Give a process that acts out scenes under strace."""
+    """Yield a process that acts out scenes under strace."""
     with Tracer("tests.agents.scenes") as one:
         yield one
 
@@ -84,7 +84,7 @@ class Whole:
 
 def check_mended(name: str, root: Path, whole: Whole) -> None:
     """Check that repeating the call leads to where the call would have led."""
-    with suppress(AgentExists, AgentMissing):  # where it is done already
+    with suppress(AgentExists, AgentMissing):  # if it is done already
         perform(name, root)
     assert state_of(root) == whole.after
     assert not strays(root)

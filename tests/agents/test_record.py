@@ -32,7 +32,7 @@ def test_a_record_is_read_back(record: AgentRecord) -> None:
 
 @given(RECORDS)
 def test_the_small_reader_agrees_with_the_parser(record: AgentRecord) -> None:
-    """Where the small reader takes a text, its fields are those of the JSON parser."""
+    """If the small reader takes a text, its fields are those of the JSON parser."""
     text = format_record(record).decode()
     fields = records._parse_plain_fields(text)
     assert fields is None or fields == json.loads(text)

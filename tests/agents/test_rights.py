@@ -87,7 +87,7 @@ def test_a_restored_agent_has_its_pages_and_no_rights(
 
 
 def test_a_deleted_agent_comes_back_under_another_slug(workspace: Workspace) -> None:
-    """Where its own belongs to another agent now; two of a slug are told apart by their ids."""
+    """If its own belongs to another agent now; two of a slug are told apart by their ids."""
     context = workspace.context
     for _ in range(2):
         operations.create_agent(context, "bob")

@@ -69,12 +69,12 @@ def export(workspace: Workspace, profile: str = "share", **options: Any) -> str:
 
 
 def files_of(data: str) -> dict[str, bytes]:
-    """Give the files of an exported bundle."""
+    """Return the files of an exported bundle."""
     return unpack_files(b64decode(data))
 
 
 def encode(files: dict[str, bytes]) -> str:
-    """Give files as the operations take a bundle."""
+    """Return files as the operations take a bundle."""
     return b64encode(pack_files(files)).decode()
 
 
@@ -93,7 +93,7 @@ def edit(files: dict[str, bytes], path: str, **fields: Any) -> dict[str, bytes]:
 
 
 def read_tree(root: Path) -> dict[str, bytes]:
-    """Give every file below a root, but for the database's own and locks."""
+    """Return every file below a root, but for the database's own and locks."""
     excluded_suffixes = (".db", ".db-wal", ".db-shm", "lock")
     return {
         str(path.relative_to(root)): path.read_bytes()

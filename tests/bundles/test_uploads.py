@@ -24,7 +24,7 @@ PATH = "uploads/flows/morning/chart.png.json"
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Workspace:
-    """Give a workspace with ada, whose flow has an image."""
+    """Return a workspace with ada, whose flow has an image."""
     workspace = create_ada(tmp_path / "ada")
     upload(workspace, "chart.png", IMAGE, flow="morning")
     return workspace

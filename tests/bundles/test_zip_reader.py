@@ -134,7 +134,7 @@ def test_a_hostile_archive_is_refused(content: bytes) -> None:
     ids=["files", "file", "total", "depth", "archive"],
 )
 def test_a_limit_holds(content: bytes) -> None:
-    """What the limits allow by default is refused where they are smaller."""
+    """What the limits allow by default is refused if they are smaller."""
     unpack(content)
     with pytest.raises(InvalidArchive):
         unpack(content, SMALL)

@@ -102,7 +102,7 @@ def test_a_wrong_argument_is_refused(
 
 
 def test_a_number_inside_an_argument_is_exact(workspace: Workspace) -> None:
-    """Where the operation names it; people's own objects may hold any number."""
+    """If the operation names it; people's own objects may hold any number."""
     with pytest.raises(InvalidArgument, match="other cannot be used: it must be integer"):
         invoke(workspace.context, "looseleaf/diff-prompts", {"other": {"agent": 2**53}})
     policy = {"name": "News", "tool_policy": {"seen": 2**60}}

@@ -57,7 +57,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
-    """Give the agent the policy, and act by its token, in a turn that began before."""
+    """Return the agent the policy, and act by its token, in a turn that began before."""
     as_it_was = workspace.agents.resolve("ada")
     config = {"memory_policy": {**POLICY, "binds": binds}}
     invoke(workspace.context, "looseleaf/configure-agent", {"agent": "ada", "config": config})
@@ -66,7 +66,7 @@ def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
 
 
 def calls(name: str) -> list[dict[str, object]]:
-    """Give the arguments of every call of an operation that could reach a denied page."""
+    """Return the arguments of every call of an operation that could reach a denied page."""
     shape = build_input_schema(CATALOG[name])
     given = {one: SAMPLES[one] for one in shape["required"] if one in SAMPLES}
     if "file" not in shape["properties"]:
@@ -88,7 +88,7 @@ def _extras(shape: dict[str, Any]) -> list[dict[str, object]]:
 
 
 def reading(context: Context, name: str) -> str:
-    """Try every call of an operation, and give all that it told."""
+    """Try every call of an operation, and return all that it told."""
     texts = []
     for given in calls(name):
         try:

@@ -27,7 +27,7 @@ def vague(_context: Context, thing: object) -> None:
 
 @pytest.fixture
 def operations() -> Operations:
-    """Give an empty registry."""
+    """Return an empty registry."""
     return Operations()
 
 

@@ -54,7 +54,7 @@ class Script:
 
 @pytest.fixture
 def database(tmp_path: Path, database_url: str) -> Iterator[Database]:
-    """Give each kind of database in turn, fresh."""
+    """Yield each kind of database in turn, fresh."""
     (tmp_path / "chats" / ".looseleaf").mkdir(parents=True)
     fresh_database = Database(database_url, str(tmp_path / "chats"))
     yield fresh_database
@@ -63,7 +63,7 @@ def database(tmp_path: Path, database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def chats(database: Database, clock: Clock) -> SqlChats:
-    """Give the conversations of a fresh database."""
+    """Return the conversations of a fresh database."""
     return SqlChats(database, clock=clock)
 
 
@@ -85,6 +85,6 @@ def build_opening(
 
 
 def lease_of(turn: BegunTurn) -> Lease:
-    """Give the lease of a turn that has begun."""
+    """Return the lease of a turn that has begun."""
     assert turn.lease is not None
     return turn.lease

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def killed(database_url: str, home: Path) -> list[dict[str, Any]]:
-    """Run the turns that are killed; give what each of their persons was told."""
+    """Run the turns that are killed; return what each of their persons was told."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.chat.killed", database_url, str(home)],
         cwd=ROOT,

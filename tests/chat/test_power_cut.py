@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(params=[Disk, PlainDisk], ids=["journal", "no journal"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """Give a disk with an empty workspace on it, and take it away afterwards."""
+    """Yield a disk with an empty workspace on it, and take it away afterwards."""
     made: Disk = request.param(tmp_path)
     made.begin()
     yield made
@@ -38,7 +38,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 
 def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
-    """Let someone talk, cut the power, and give what they were told was kept."""
+    """Let someone talk, cut the power, and return what they were told was kept."""
     (disk.root / ".looseleaf").mkdir(exist_ok=True)
     Database("", str(disk.root)).close()
     os.sync()
@@ -60,7 +60,7 @@ def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
 
 
 def kept(disk: Disk) -> tuple[str, set[str]]:
-    """Say whether the database is whole, and everything that was said."""
+    """Return whether the database is whole, and everything that was said."""
     with sqlite3.connect(disk.root / FILE) as sql:
         verdict = str(sql.execute("PRAGMA integrity_check").fetchone()[0])
         rows = sql.execute("SELECT session || ' ' || text FROM chat_messages").fetchall()

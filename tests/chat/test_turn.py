@@ -70,12 +70,12 @@ def turn(
 
 
 def transcript(chats: SqlChats, session: str) -> list[tuple[str, str]]:
-    """Give who said what."""
+    """Return who said what."""
     return [(one.message.role, one.message.text) for one in chats.sessions.messages(session)]
 
 
 def ended(events: list[Event]) -> TurnEnded:
-    """Give the last event."""
+    """Return the last event."""
     assert isinstance(events[-1], TurnEnded)
     return events[-1]
 

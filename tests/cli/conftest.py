@@ -50,7 +50,7 @@ class Stdin(io.TextIOWrapper):
         self.terminal = terminal
 
     def isatty(self) -> bool:
-        """Say whether someone types."""
+        """Return whether someone types."""
         return self.terminal
 
 
@@ -70,7 +70,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def page(root: Path) -> Path:
-    """Give the file of the agent's MEMORY.md, with three sections that tests know."""
+    """Return the file of the agent's MEMORY.md, with three sections that tests know."""
     file = root / "agents" / "main" / "MEMORY.md"
     file.write_text("# Memory\n\n## State\n\n- one\n\n## Lessons\n\n- two\n\n## State\n\n- three\n")
     return file

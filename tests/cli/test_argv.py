@@ -152,5 +152,5 @@ def test_any_other_name_is_a_section(name: str) -> None:
 def test_a_wrong_command_line_still_says_how_it_wants_its_answer(
     typed: str, *, wanted: bool
 ) -> None:
-    """An error is JSON where JSON was asked for."""
+    """An error is JSON if JSON was asked for."""
     assert wants_json(typed.split()) is wanted

@@ -260,7 +260,7 @@ def test_ctrl_c_ends_without_a_traceback(on_terminal: Run) -> None:
 
 
 def test_an_interrupt_in_a_pipe_ends_without_a_traceback(root: Path) -> None:
-    """Where there is no terminal either."""
+    """If there is no terminal either."""
     running = subprocess.Popen(
         [*COMMAND, "memory", "append", "State", "-"],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -274,7 +274,7 @@ def test_an_interrupt_in_a_pipe_ends_without_a_traceback(root: Path) -> None:
 
 
 def starts(*words: str, times: int) -> float:
-    """Give how many starts of Python one of a command takes, by the least processor time of each.
+    """Return how many starts of Python one of a command takes, by the least processor time of each.
 
     In turns: other programs do not take the time, but they slow both down while they run.
     """

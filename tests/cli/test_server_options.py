@@ -44,7 +44,7 @@ Typed = Callable[..., Answer]
 
 
 def clean_environment(home: Path) -> dict[str, str]:
-    """Give an environment in which nothing is set up yet."""
+    """Return an environment in which nothing is set up yet."""
     kept = {name: text for name, text in os.environ.items() if "LOOSELEAF" not in name}
     return kept | {"HOME": str(home), "XDG_DATA_HOME": str(home), "LOOSELEAF_ACTOR": "tester"}
 
@@ -79,7 +79,7 @@ def make(root: Path) -> dict[str, str]:
 
 
 def start_server(root: Path, home: Path) -> tuple[subprocess.Popen[str], str]:
-    """Start a server on a free port; give its process and its address."""
+    """Start a server on a free port; return its process and its address."""
     command = [*COMMAND, "serve", "--root", str(root), "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=clean_environment(home)
@@ -221,7 +221,7 @@ _OTHERWISE = re.compile(
 
 
 def comparable(answer: Answer) -> Answer:
-    """Give an answer without what a server says otherwise on purpose."""
+    """Return an answer without what a server says otherwise on purpose."""
     return answer._replace(out=_OTHERWISE.sub(b"-", answer.out))
 
 

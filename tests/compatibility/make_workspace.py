@@ -29,7 +29,7 @@ class Maker:
         self._command, self._root = command, root
 
     def run(self, *words: str, text: str = "") -> str:
-        """Run a command that must succeed; give what it prints."""
+        """Run a command that must succeed; return what it prints."""
         result = subprocess.run(
             [self._command, *words],
             cwd=self._root,

@@ -42,7 +42,7 @@ def old(home: Path, clock: Clock) -> Iterator[Workspace]:
 
 
 def faults(workspace: Workspace) -> list[dict[str, Any]]:
-    """Give what `doctor --verify` says that is not in order."""
+    """Return what `doctor --verify` says that is not in order."""
     findings = invoke(workspace.context, "looseleaf/check-workspace", {"verify": True})
     return [one for one in findings if one["status"] == "fault"]
 

@@ -18,7 +18,7 @@ from looseleaf.files import atomic
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[int]:
-    """Give an open folder."""
+    """Yield an open folder."""
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     yield fd
     os.close(fd)
@@ -94,7 +94,7 @@ def test_what_a_crash_left_in_staging_gives_way(folder: int, tmp_path: Path) -> 
 def test_a_small_file_is_written_over_with_the_rights_of_its_folder(
     folder: int, tmp_path: Path
 ) -> None:
-    """A new one is open to the group where its folder is; one that is there keeps its rights."""
+    """A new one is open to the group if its folder is; one that is there keeps its rights."""
     tmp_path.chmod(0o770)
     before = os.umask(0o077)
     try:
@@ -259,7 +259,7 @@ def test_two_files_are_exchanged_in_one_step(folder: int, tmp_path: Path) -> Non
 def test_a_system_that_cannot_exchange_says_so(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """Where the call is missing or refused, nothing has happened and the answer is no."""
+    """If the call is missing or refused, nothing has happened and the answer is no."""
     import ctypes
 
     class Library:

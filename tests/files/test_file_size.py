@@ -1,4 +1,4 @@
-"""A size is written in one way everywhere, and never as nothing where there is something."""
+"""A size is written in one way everywhere, and never as nothing if there is something."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_something_is_never_nothing(size: int) -> None:
 
 @given(st.integers(0, 10**13))
 def test_progress_has_steps(total: int) -> None:
-    """Where there are ten bytes at all."""
+    """If there are ten bytes at all."""
     unit, factor = choose_unit(total)
     assert total // factor >= min(total, 10)
     assert unit in ("bytes", "KB", "MB")

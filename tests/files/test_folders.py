@@ -27,7 +27,7 @@ from looseleaf.files.folders import (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[int]:
-    """Give an open folder that has a page in a folder, a link to it and a link out."""
+    """Yield an open folder that has a page in a folder, a link to it and a link out."""
     (tmp_path / "root/notes").mkdir(parents=True)
     (tmp_path / "root/notes/page.md").write_bytes(b"text")
     (tmp_path / "root/link").symlink_to("notes")

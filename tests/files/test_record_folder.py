@@ -14,7 +14,7 @@ from looseleaf.files.record_folder import RecordFolder
 
 @pytest.fixture
 def records(tmp_path: Path) -> RecordFolder:
-    """Give a folder of records in a fresh root."""
+    """Return a folder of records in a fresh root."""
     (tmp_path / ".looseleaf").mkdir(mode=0o700)
     return RecordFolder(str(tmp_path), "upkeep", "runs", "agent-1")
 

@@ -27,7 +27,7 @@ Absence = Callable[[Path], Callable[[], object]]
 
 
 def moved_away(root: Path) -> Callable[[], object]:
-    """Take the folder away; give what brings it back."""
+    """Take the folder away; return what brings it back."""
     away = root.with_name("away")
     root.rename(away)
     return lambda: away.rename(root)
@@ -40,7 +40,7 @@ def unmounted(root: Path) -> Callable[[], object]:
     root.mkdir()
 
     def mount() -> None:
-        root.rmdir()  # which fails where anything was made in it
+        root.rmdir()  # which fails if anything was made in it
         away.rename(root)
 
     return mount
@@ -78,12 +78,12 @@ def replaced(root: Path) -> Callable[[], object]:
 ABSENCES = (moved_away, unmounted, emptied, replaced)
 
 
-# What an argument can be, where the matrix of permissions has no sample of it.
+# What an argument can be, if the matrix of permissions has no sample of it.
 BY_TYPE: dict[str | None, Any] = {"object": {}, "array": [], "integer": 1, "boolean": True}
 
 
 def attempts() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give every operation of the catalog, with arguments that it takes."""
+    """Yield every operation of the catalog, with arguments that it takes."""
     for name, operation in CATALOG.items():
         made = build_input_schema(operation)
         given = {

@@ -23,7 +23,7 @@ class Server(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Give the beginning of its addresses."""
+        """Return the beginning of its addresses."""
         return f"http://{self.host}:{self.port}"
 
 
@@ -75,7 +75,7 @@ def run_server(
 
 
 def _read_head(connection: socket.socket) -> bytes:
-    """Read a request: its head, and its body where the head says how long it is."""
+    """Read a request: its head, and its body if the head says how long it is."""
     head = b""
     while b"\r\n\r\n" not in head:
         part = connection.recv(65_536)
@@ -90,7 +90,7 @@ def _read_head(connection: socket.socket) -> bytes:
 
 
 def make_certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Make a certificate for a name; give the contexts of its server and of its clients."""
+    """Make a certificate for a name; return the contexts of its server and of its clients."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
     files = ("-keyout", str(key), "-out", str(certificate))

@@ -84,7 +84,7 @@ def test_nothing_is_allowed_by_default() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"])
 def test_a_private_address_needs_an_allowance_of_its_own(host: str) -> None:
-    """A host on the allow-list is refused where its name leads to this machine."""
+    """A host on the allow-list is refused if its name leads to this machine."""
     with run_server(build_handler()) as server:
         client = HttpClient(AllowList((HostRule(host, server.port),)))
         with pytest.raises(RequestRefused, match=r"loopback|no address"):

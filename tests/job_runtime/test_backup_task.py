@@ -19,7 +19,7 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def prepared(root: Path, clock: Clock) -> Workspace:
-    """Give a workspace that keeps two backups."""
+    """Return a workspace that keeps two backups."""
     (root / "looseleaf.toml").write_text('backup_folder = "../backups"\nbackup_keep = 2\n')
     return Workspace.create(root, agent="ada", clock=clock)
 
@@ -79,7 +79,7 @@ def test_a_folder_switches_the_schedule_on(prepared: Workspace) -> None:
 
 
 def test_pages_are_committed_by_the_hour(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what changed since, and without a commit where nothing did."""
+    """With what changed since, and without a commit if nothing did."""
     monkeypatch.setenv("HOME", str(root.parent))
     (root / "looseleaf.toml").write_text("git_commits = true\n")
     workspace = Workspace.create(root, agent="ada")

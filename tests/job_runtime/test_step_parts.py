@@ -59,7 +59,7 @@ PEOPLE = {
 
 @pytest.fixture
 def owned(bench: Bench) -> Bench:
-    """Give ada to a user of her own, and make the user eve."""
+    """Transfer ada to a user of her own, and create the user eve."""
     context = bench.workspace.context
     for login in ("olga", "eve"):
         invoke(context, "looseleaf/create-user", {"login": login})
@@ -69,7 +69,7 @@ def owned(bench: Bench) -> Bench:
 
 
 def admit(bench: Bench, person: Person) -> None:
-    """Give a user capabilities, a role and a status."""
+    """Set capabilities, role and status of a user."""
     if person.user_id == 99:
         return
     context = bench.workspace.context

@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def describe_server(root: Path, *words: str) -> StdioServerParameters:
-    """Give the parameters by which a client starts the server."""
+    """Return the parameters by which a client starts the server."""
     variables = {
         name: text for name, text in os.environ.items() if not name.startswith("LOOSELEAF_")
     }
@@ -47,7 +47,7 @@ def talk(
     era: str = "auto",
     seconds: float = 60,
 ) -> Outcome:
-    """Connect a client, let it work, and give the result."""
+    """Connect a client, let it work, and return the result."""
 
     async def run() -> Outcome:
         with anyio.fail_after(seconds):

@@ -45,7 +45,7 @@ def principal_of(scope: Any) -> Principal | None:  # noqa: ANN401 - as ASGI has 
 
 @contextmanager
 def serving(root: Path, **options: Any) -> Iterator[str]:  # noqa: ANN401 - as the server takes them
-    """Run a server with the MCP application alone, in a thread; give its address."""
+    """Run a server with the MCP application alone, in a thread; yield its address."""
     app = HttpServer(Workspace.open(root), principal_of, **options)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -81,7 +81,7 @@ def serving(root: Path, **options: Any) -> Iterator[str]:  # noqa: ANN401 - as t
 
 @pytest.fixture
 def url(root: Path) -> Iterator[str]:
-    """Give the address of a server."""
+    """Yield the address of a server."""
     with serving(root) as address:
         yield address
 

@@ -50,7 +50,7 @@ def test_the_instructions_and_the_list_offer_only_what_will_be_accepted(
     workspace: Workspace,
     journal: bool,  # noqa: FBT001
 ) -> None:
-    """A model that follows them does not run into the void: where the journal is closed, too."""
+    """A model that follows them does not run into the void: if the journal is closed, too."""
     set_setting(workspace.context, "daily_memory_enabled", setting=journal)
     text = build_instructions(workspace.database.settings())
     words = {word.strip(".,:;()") for word in text.split() if "_" in word}

@@ -17,7 +17,7 @@ def test_the_session_that_was_used_longest_ago_ends() -> None:
 
 
 def test_a_session_that_ended_counts_no_more() -> None:
-    """Also where it was never known."""
+    """Even if it was never known."""
     limit = SessionLimit(1)
     limit.use("ada", "a")
     limit.end("ada", "a")

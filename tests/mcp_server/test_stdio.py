@@ -181,7 +181,7 @@ def test_another_agent_is_out_of_reach(root: Path) -> None:
 
 
 def test_a_server_for_all_agents_lets_the_model_say_which(root: Path) -> None:
-    """Only where it was started so, and with --tools full it has them all."""
+    """Only if it was started so, and with --tools full it has them all."""
 
     async def session(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -242,7 +242,7 @@ WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}
 
 
 def exchange(root: Path, *messages: object, words: tuple[str, ...] = ()) -> list[Any]:
-    """Send lines to a server, and give its answers once it has ended by itself."""
+    """Send lines to a server, and return its answers once it has ended by itself."""
     lines = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
     done = subprocess.run(
         [sys.executable, "-m", "looseleaf", "mcp", "--root", str(root), *words],
@@ -256,7 +256,7 @@ def exchange(root: Path, *messages: object, words: tuple[str, ...] = ()) -> list
 
 
 def request(number: int, method: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Give a request of an older protocol."""
+    """Return a request of an older protocol."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 

@@ -342,12 +342,12 @@ LANGUAGES = {
 
 
 def build_pages() -> dict[str, str]:
-    """Give the days of the journal by their filenames."""
+    """Return the days of the journal by their filenames."""
     return {filename: text for filename, text, _ in _build_days()}
 
 
 def list_questions() -> list[tuple[str, str, str, str]]:
-    """Give each question: the language, its text, the day that answers it, the line it is in."""
+    """Return each question: the language, its text, the day that answers it, the line it is in."""
     labelled_questions = []
     for filename, _, fact in _build_days():
         if fact is not None:

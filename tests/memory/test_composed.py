@@ -214,7 +214,7 @@ def test_a_path_that_would_break_its_line_is_refused(core: ComposedSections) -> 
 
 
 def test_agents_md_says_how_to_keep_what_one_learns(core: ComposedSections) -> None:
-    """The commands name the agent, and the workspace where the context says so."""
+    """The commands name the agent, and the workspace if the context says so."""
     text = core.generate("AGENTS.md", replace(CONTEXT, command="looseleaf --root /srv/memory"))
     assert "You are Ada." in text
     assert "`looseleaf --root /srv/memory memory read MEMORY.md --agent ada`" in text

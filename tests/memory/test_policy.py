@@ -57,7 +57,7 @@ def hits(name: str, patterns: tuple[str, ...] | list[str]) -> bool:
 def test_a_decision_equals_the_reference_model(
     page: str, policy: MemoryPolicy, deny: list[str], allow_only: list[str] | None
 ) -> None:
-    """The first rule of the precedence that refuses is named; where none does, the page is in."""
+    """The first rule of the precedence that refuses is named; if none does, the page is in."""
     refused = [
         hits(page, deny),
         policy.mode == "deny" and hits(page, policy.deny),

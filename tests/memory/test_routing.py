@@ -1,4 +1,4 @@
-"""Where shelves lie in several stores, each is asked for its own pages, history and index."""
+"""If shelves lie in several stores, each is asked for its own pages, history and index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Remembering(DiskStore):
 
 @pytest.fixture
 def other(tmp_path: Path) -> Remembering:
-    """Give a second store, with a history."""
+    """Return a second store, with a history."""
     folder = tmp_path / "other"
     folder.mkdir()
     made = Remembering(str(folder), agent_folder=str)
@@ -40,7 +40,7 @@ def other(tmp_path: Path) -> Remembering:
 
 @pytest.fixture
 def forgetful(tmp_path: Path) -> DiskStore:
-    """Give a third one, without."""
+    """Return a third one, without."""
     folder = tmp_path / "forgetful"
     folder.mkdir()
     return DiskStore(str(folder), agent_folder=str)

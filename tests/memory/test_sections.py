@@ -48,12 +48,12 @@ def pieces(text: str) -> list[str]:
 
 
 def others(text: str, position: int) -> list[str]:
-    """Give the pieces of a page without one of its sections."""
+    """Return the pieces of a page without one of its sections."""
     return [piece for index, piece in enumerate(pieces(text)) if index != position]
 
 
 def texts(text: str) -> list[tuple[str, str]]:
-    """Give the name and the text of every section."""
+    """Return the name and the text of every section."""
     return [(s.name, read_section(text, None, position=s.position)) for s in list_sections(text)]
 
 
@@ -474,7 +474,7 @@ def test_guarded_sections_may_share_their_markers() -> None:
 
 @pytest.mark.parametrize("body", ["plain", "```\n## x\n```", "<!--\n## x\n-->", END, " ## x"])
 def test_harmless_text_stands_as_it_is(body: str) -> None:
-    """Markers come only where they are needed."""
+    """Markers come only if they are needed."""
     assert set_section("## A\nx\n", "A", body) == f"## A\n{body}\n"
 
 
@@ -663,7 +663,7 @@ class Watched(str):
 
     @classmethod
     def count_looks(cls, act: Callable[[], object]) -> int:
-        """Act, and give how many characters it looked at."""
+        """Act, and return how many characters it looked at."""
         cls.looked = 0
         act()
         return cls.looked

@@ -32,7 +32,7 @@ def sections(text: str | None) -> list[str]:
 
 
 def visible(text: str | None) -> list[str]:
-    """Give the lines that are neither a heading, nor a hint, nor blank."""
+    """Return the lines that are neither a heading, nor a hint, nor blank."""
     assert text is not None
     return [line for line in text.splitlines() if line and not line.startswith(("#", "<!-- "))]
 

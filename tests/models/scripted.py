@@ -32,7 +32,7 @@ class Reply:
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any] | str], ...] = ()
-    thought: str = ""  # before the text, signed where a provider signs
+    thought: str = ""  # before the text, signed if a provider signs
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""  # of an error
@@ -41,11 +41,11 @@ class Reply:
     breaks: bool = False  # the connection, in the middle of the text
     ends: bool = False  # in the middle of the text, as if all had been said
     fails: str = ""  # an error in the middle of the text, as JSON
-    finish: str = ""  # why it ends, where that is unusual
+    finish: str = ""  # why it ends, if that is unusual
     raw: str = ""  # instead of everything else
 
     def words(self) -> list[str]:
-        """Give the text as it is streamed."""
+        """Return the text as it is streamed."""
         return [word if at == 0 else " " + word for at, word in enumerate(self.text.split(" "))]
 
 
@@ -71,7 +71,7 @@ class Stream:
         await self.part(f"{event_line}data: {text}\n\n")
 
     async def words(self) -> AsyncIterator[str]:
-        """Give the words of the reply one by one; stop in the middle where the reply says so."""
+        """Yield the words of the reply one by one; stop in the middle if the reply says so."""
         words = self.reply.words() if self.reply.text else []
         for at, word in enumerate(words):
             if at == len(words) // 2:
@@ -120,11 +120,11 @@ class Scripted:
         self.replies[:] = replies
 
     def find_fault(self, _request: dict[str, Any]) -> str:
-        """Describe why the provider would refuse a request; "" where it would not."""
+        """Describe why the provider would refuse a request, or "" if it would not."""
         return ""
 
     def error(self, status: int, message: str) -> str:
-        """Give an error as the provider words it."""
+        """Return an error as the provider words it."""
         return json.dumps({"error": {"message": message, "type": "scripted", "code": status}})
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -163,7 +163,7 @@ class Scripted:
             await self.answer(send, request, reply)
 
     async def answer(self, send: Send, request: dict[str, Any], reply: Reply) -> None:
-        """Send a reply, as a stream where the request asks for one."""
+        """Send a reply, as a stream if the request asks for one."""
         if request.get("stream"):
             await self._stream_reply(send, request, reply)
             return

@@ -26,7 +26,7 @@ class ScriptedAnthropic(Scripted):
     key_header = "x-api-key"
 
     def error(self, status: int, message: str) -> str:
-        """Give an error as the provider words it."""
+        """Return an error as the provider words it."""
         kind = ERRORS.get(status, "api_error")
         return json.dumps({"type": "error", "error": {"type": kind, "message": message}})
 

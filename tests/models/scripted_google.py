@@ -22,7 +22,7 @@ STATUSES = {
 
 
 def format_error(status: int, message: str, *details: dict[str, Any]) -> str:
-    """Give an error as the provider words it."""
+    """Return an error as the provider words it."""
     error: dict[str, Any] = {"code": status, "message": message}
     error |= {"status": STATUSES.get(status, "UNKNOWN"), "details": list(details)}
     return json.dumps({"error": error})
@@ -35,7 +35,7 @@ class ScriptedGoogle(Scripted):
     key_header = "x-goog-api-key"
 
     def error(self, status: int, message: str) -> str:
-        """Give an error as the provider words it."""
+        """Return an error as the provider words it."""
         return format_error(status, message)
 
     def find_fault(self, request: dict[str, Any]) -> str:

@@ -243,7 +243,7 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
 
 
 def test_the_library_s_test_model_calls_every_tool() -> None:
-    """No network is needed where the wire does not matter."""
+    """No network is needed if the wire does not matter."""
     loop_thread = LoopThread()
     model = RetryingModel("t:m", ProviderConnection("t:m", TestModel()), loop_thread)
     said = answer(model, HELLO).message

@@ -31,7 +31,7 @@ EVE, BOB = 2, 3
 
 @pytest.fixture
 def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Workspace]:
-    """Give a workspace on each database: ada is admin's, bob's agent is bob's, eve has none."""
+    """Yield a workspace on each database: ada is admin's, bob's agent is bob's, eve has none."""
     opened = Workspace(replace(workspace.settings, database_url=database_url), clock=clock)
     local = opened.context
     invoke(local, "looseleaf/create-user", {"login": "eve", "capabilities": ["chat"]})
@@ -42,7 +42,7 @@ def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Work
 
 
 def person(home: Workspace, user_id: int) -> Context:
-    """Give someone who has signed in."""
+    """Return the context of a person who has signed in."""
     accounts = home.accounts()
     user = accounts.users.find(user_id)
     assert user is not None
@@ -58,7 +58,7 @@ def person(home: Workspace, user_id: int) -> Context:
 
 
 def holder(home: Workspace, made: dict[str, Any]) -> Context:
-    """Give whoever has a token."""
+    """Return whoever has a token."""
     return home.acting(principal=home.authentication().bearer(made["token"]), surface="test")
 
 

@@ -36,7 +36,7 @@ WRITES = sorted(
 
 @pytest.mark.parametrize("text", VARIANTS.values(), ids=VARIANTS.keys())
 def test_a_block_is_recognized(text: str) -> None:
-    """Also where a program has changed what is around its lines."""
+    """Even if a program has changed what is around its lines."""
     assert holds_block(f"Notes:\n{text}\nmore")
 
 

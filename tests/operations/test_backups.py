@@ -1,4 +1,4 @@
-"""Backups as operations: made, listed with their age, verified, and only where it is allowed."""
+"""Backups as operations: made, listed with their age, verified, and only if it is allowed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def prepared(root: Path, clock: Clock) -> Workspace:
-    """Give a workspace whose settings name a folder of backups beside it."""
+    """Return a workspace whose settings name a folder of backups beside it."""
     (root / "looseleaf.toml").write_text('backup_folder = "../backups"\nname = "The shop"\n')
     return Workspace.create(root, agent="ada", clock=clock)
 

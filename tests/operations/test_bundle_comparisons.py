@@ -29,13 +29,13 @@ MANIFEST, PIPELINE = "manifest.json", "pipelines/news.json"
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, bytes]:
-    """Give the files of a bundle of ada."""
+    """Return the files of a bundle of ada."""
     return files_of(export(create_ada(tmp_path / "ada")))
 
 
 @pytest.fixture
 def eve(tmp_path: Path, files: dict[str, bytes]) -> Workspace:
-    """Give a workspace where ada is installed."""
+    """Return a workspace where ada is installed."""
     return install_ada(tmp_path / "eve", files)
 
 

@@ -24,13 +24,13 @@ Files = dict[str, bytes]
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Workspace:
-    """Give a workspace with the agent ada."""
+    """Return a workspace with the agent ada."""
     return create_ada(tmp_path / "ada")
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Workspace:
-    """Give another workspace, which has no agent ada."""
+    """Return another workspace, which has no agent ada."""
     return Workspace.create(tmp_path / "empty", agent="main")
 
 

@@ -25,7 +25,7 @@ AGENTS_ONLY = Principal(
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Workspace:
-    """Give a workspace with the agent ada, where the prompt of the daily task was replaced."""
+    """Return a workspace with the agent ada, where the prompt of the daily task was replaced."""
     workspace = create_ada(tmp_path / "ada")
     set_prompt(workspace, "Please. ")
     return workspace
@@ -33,7 +33,7 @@ def ada(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Workspace:
-    """Give another workspace, which has no agent ada."""
+    """Return another workspace, which has no agent ada."""
     return Workspace.create(tmp_path / "empty", agent="main")
 
 

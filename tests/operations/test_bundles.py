@@ -26,7 +26,7 @@ BACKUP = SHARE | {
 
 @pytest.fixture
 def ada(tmp_path: Path) -> Workspace:
-    """Give a workspace with the agent ada."""
+    """Return a workspace with the agent ada."""
     return create_ada(tmp_path / "ada")
 
 

@@ -69,7 +69,7 @@ class Talk:
 
 @pytest.fixture
 def talk(workspace: Workspace) -> Iterator[Talk]:
-    """Give a workspace in which one can talk."""
+    """Yield a workspace in which one can talk."""
     yield Talk(workspace)
     workspace.accounts().database.close()  # type: ignore[attr-defined]
 

@@ -19,12 +19,12 @@ from tests.stores.mounts import mount_disk
 
 
 def faults(workspace: Workspace, *, verify: bool = True) -> list[Finding]:
-    """Give what is not ok."""
+    """Return what is not ok."""
     return [one for one in check_workspace(workspace.context, verify=verify) if one.status != "ok"]
 
 
 def files(root: str) -> dict[str, int]:
-    """Give every file of a folder with its time."""
+    """Return every file of a folder with its time."""
     return {str(path): path.stat().st_mtime_ns for path in Path(root).rglob("*") if path.is_file()}
 
 

@@ -27,7 +27,7 @@ def house(workspace: Workspace) -> Workspace:
 
 
 def test_a_flow_is_found_by_id_slug_and_pipeline(house: Workspace) -> None:
-    """A slug alone, where only one flow has it."""
+    """A slug alone, if only one flow has it."""
     context = house.context
     morning = flows.create_flow(context, "news", "Morning", schedule=ScheduleFields("daily"))
     assert (morning.id, morning.pipeline, morning.agent) == (1, "news", "ada")

@@ -38,7 +38,7 @@ def datamachine(tmp_path: Path) -> Path:
 
 
 def pages_below(root: str) -> dict[str, str]:
-    """Give every page of a workspace, and the number of its history."""
+    """Return every page of a workspace, and the number of its history."""
     return {
         name: text
         for name, text in compute_fingerprint(Path(root)).items()

@@ -20,7 +20,7 @@ TEXT = Step("in", "input", "Read", {"source": "text", "text": "Hello"})
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Give a workspace with the flow news/morning."""
+    """Return a workspace with the flow news/morning."""
     pipelines.create_pipeline(workspace.context, "News", steps=(TEXT,))
     flows.create_flow(workspace.context, "news", "Morning")
     return workspace

@@ -416,7 +416,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 @pytest.fixture
 def fresh(template: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[Any]:
-    """Give a function that makes a new copy of the template."""
+    """Yield a function that makes a new copy of the template."""
     made: list[Workspace] = []
 
     def make() -> World:
@@ -431,7 +431,7 @@ def fresh(template: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[Any
 
 
 def arguments(name: str, target: str, world: World) -> dict[str, object]:
-    """Give the arguments that mean a target."""
+    """Return the arguments that mean a target."""
     agent = {"own": "ada", "identity": "ada", "other": "bobs", "absent": "nobody"}.get(target)
     if name == "looseleaf/revoke-token":
         return {"id": world.tokens[agent or ""]}
@@ -471,7 +471,7 @@ def _file(name: str, target: str) -> str:
 
 
 def attempt(world: World, who: str, name: str, target: str) -> LooseleafError | None:
-    """Try an operation; give the refusal, if it is one. Other errors come after permission."""
+    """Try an operation; return the refusal, if it is one. Other errors come after permission."""
     context = world.workspace.acting(principal=PEOPLE[who], surface="test")
     given = arguments(name, target, world)
     if target == "theirs" and who == "owner":

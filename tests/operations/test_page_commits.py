@@ -35,7 +35,7 @@ def own_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def repository(workspace: Workspace) -> Path:
-    """Give a workspace that is a repository, which ignores `.looseleaf`."""
+    """Return a workspace that is a repository, which ignores `.looseleaf`."""
     root = Path(workspace.root)
     git(root, "init", "--quiet", "--initial-branch=main")
     (root / ".gitignore").write_text(".looseleaf/\n")
@@ -195,7 +195,7 @@ def test_hostile_reasons_stay_in_their_line(workspace: Workspace, repository: Pa
 def test_errors_say_what_to_do(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is no repository, and where there is no git."""
+    """If there is no repository, and if there is no git."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(RepositoryUnusable, match=r"no git repository.*git init"):
         commit_pages(workspace.context)

@@ -26,7 +26,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
-    """Give every file below a folder."""
+    """Return every file below a folder."""
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in sorted(folder.rglob("*"))
@@ -52,7 +52,7 @@ def test_the_pages_of_an_agent_as_files(workspace: Workspace, tmp_path: Path) ->
 
 
 def test_files_of_others_are_kept(workspace: Workspace, tmp_path: Path) -> None:
-    """They are replaced only where someone says so."""
+    """They are replaced only if someone says so."""
     target = write_tree(tmp_path / "out", {"SOUL.md": "mine\n", "other.txt": "x\n"})
     result = page_export.export_pages(workspace.context, str(target))
     assert (result.written, result.kept) == (4, 1)

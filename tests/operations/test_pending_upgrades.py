@@ -32,13 +32,13 @@ RECORD = ".looseleaf/bundles/pending-2.json"
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, bytes]:
-    """Give the files of a bundle of ada."""
+    """Return the files of a bundle of ada."""
     return files_of(export(create_ada(tmp_path / "ada")))
 
 
 @pytest.fixture
 def eve(tmp_path: Path, files: dict[str, bytes]) -> Workspace:
-    """Give a workspace where ada is installed, edited and upgraded, so that parts of it wait."""
+    """Return a workspace where ada is installed, edited and upgraded, so that parts of it wait."""
     workspace = install_ada(tmp_path / "eve", files)
     write_soul(workspace, OWN)
     upgrade(workspace, newer(files))
@@ -46,7 +46,7 @@ def eve(tmp_path: Path, files: dict[str, bytes]) -> Workspace:
 
 
 def newer(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Give the next version of the bundle: another SOUL.md, pipeline, and a wider policy."""
+    """Return the next version of the bundle: another SOUL.md, pipeline, and a wider policy."""
     agent = json.loads(files[MANIFEST])["agent"]
     agent["agent_config"]["tool_policy"] = {"mode": "deny", "tools": []}
     target = edit(files, MANIFEST, bundle_version="2", agent=agent)

@@ -30,7 +30,7 @@ def register_schedules(schedules):
 
 @pytest.fixture
 def house(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """Give a workspace with a daily flow and the schedules of a plugin."""
+    """Return a workspace with a daily flow and the schedules of a plugin."""
     (tmp_path / "schedule_plugin.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(str(tmp_path))
     root = tmp_path / "house"
@@ -84,7 +84,7 @@ def test_a_paused_schedule_fires_when_it_goes_on(house: Workspace, clock: Clock)
 
 
 def test_a_task_for_agents_starts_a_job_for_each(house: Workspace, clock: Clock) -> None:
-    """Staggered where the clock starts them, at once where a person does."""
+    """Staggered if the clock starts them, at once if a person does."""
     for slug in ("bob", "cara"):
         agents.create_agent(house.context, slug)
     agents.set_agent_status(house.context, "cara", "inactive")
@@ -99,7 +99,7 @@ def test_a_task_for_agents_starts_a_job_for_each(house: Workspace, clock: Clock)
 
 
 def test_a_manual_run_of_a_flow_leaves_its_times(house: Workspace) -> None:
-    """Also where the flow has no times."""
+    """Even if the flow has no times."""
     before = {e.schedule: e.next_runs for e in schedules.list_schedules(house.context)}
     [job] = schedules.run_schedule(house.context, "flow:2")
     assert (job.label, job.flow_id) == ("News: By hand", 2)

@@ -41,7 +41,7 @@ def as_gemini(shape: Shape) -> object:
 
 
 def shapes(workspace: Workspace) -> Iterator[tuple[str, Shape]]:
-    """Give every tool's schema, for one agent and for all, of both sets and of the chat."""
+    """Yield every tool's schema, for one agent and for all, of both sets and of the chat."""
     for full in (True, False):
         for tool in list_operation_tools(workspace.context, full=full):
             for scoped in (True, False):
@@ -51,7 +51,7 @@ def shapes(workspace: Workspace) -> Iterator[tuple[str, Shape]]:
 
 
 def parts(shape: object) -> Iterator[Shape]:
-    """Give a schema and every schema in it."""
+    """Yield a schema and every schema in it."""
     if isinstance(shape, dict):
         yield shape
         for part in shape.values():

@@ -21,7 +21,7 @@ Write = Callable[[str, str], None]
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give a folder in which Python looks for modules, and forget them afterwards."""
+    """Yield a folder in which Python looks for modules, and forget them afterwards."""
     folder = tmp_path / "modules"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))

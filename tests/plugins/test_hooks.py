@@ -130,7 +130,7 @@ def test_a_store_that_cannot_be_picked_is_no_other_store(
 
 
 def test_a_store_is_picked_once_for_a_shelf(opened: Open, write: Write) -> None:
-    """And none where every plugin leaves it to us."""
+    """And none if every plugin leaves it to us."""
     write("picker", "asked = []\n\n@hookimpl\ndef pick_store(shelf):\n    asked.append(shelf)\n")
     workspace = opened_again(opened, "picker")
     for name in ("MEMORY.md", "SOUL.md", "MEMORY.md"):

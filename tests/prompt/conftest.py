@@ -37,7 +37,7 @@ def list_left_out(assembly: Assembly) -> dict[str, str]:
 
 
 def open_parts(workspace: Workspace) -> PromptParts:
-    """Give a workspace lists of filters that are not frozen yet, as its plugins are given them."""
+    """Return a workspace with lists of filters that are not frozen, as its plugins get them."""
     chain = workspace.chain()
     chain.parts = replace(
         chain.parts,
@@ -51,7 +51,7 @@ def open_parts(workspace: Workspace) -> PromptParts:
 
 @pytest.fixture
 def parts(workspace: Workspace) -> PromptParts:
-    """Give the parts that directive views share, with empty lists of filters."""
+    """Return the parts that directive views share, with empty lists of filters."""
     return PromptParts(
         registry=workspace.registry,
         sources=PresentSources(workspace.pages, lambda _scope: workspace.history),

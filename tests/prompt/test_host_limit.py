@@ -121,7 +121,7 @@ def test_explain_and_check_say_so(workspace: Workspace) -> None:
 
 
 def test_the_setting_is_the_limit(tmp_path: Path) -> None:
-    """Where the call names none."""
+    """If the call names none."""
     Workspace.create(tmp_path, agent="ada")
     with (tmp_path / "looseleaf.toml").open("a") as file:
         file.write("hook_characters = 1500\n")

@@ -26,7 +26,7 @@ POLICIES = st.one_of(
 
 
 def listed(name: str, patterns: list[str] | tuple[str, ...]) -> bool:
-    """Say whether a list names a page."""
+    """Return whether a list names a page."""
     return name in patterns or ("contexts/*" in patterns and name.startswith("contexts/"))
 
 

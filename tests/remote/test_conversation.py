@@ -28,7 +28,7 @@ Tell = Callable[..., Iterator[Event]]
 
 
 def event(document: dict[str, Any]) -> bytes:
-    """Give an event as a server sends it."""
+    """Return an event as a server sends it."""
     text = json.dumps(document, ensure_ascii=False).encode()
     return b"event: %s\ndata: %s\n\n" % (document["event"].encode(), text)
 

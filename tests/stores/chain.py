@@ -17,7 +17,7 @@ class Observation(NamedTuple):
 
 
 def follow(initial: str, observations: list[Observation]) -> list[str]:
-    """Give the versions of a page in order; every version is unique, so that one path fits all."""
+    """Return the versions of a page in order; each is unique, so that one path fits all."""
     writes = [observation for observation in observations if observation.kind == "write"]
     edges: dict[str, Observation] = {}
     for write in writes:

@@ -1,7 +1,7 @@
 """What every store must do, and every history: test classes to run against any of them.
 
 A test file makes a subclass beside its own fixtures: `store`, `lost_store` (one that cannot answer,
-however it came to that) and, where it keeps a history, `history`, `lost_history` and `clock`.
+however it came to that) and, if it keeps a history, `history`, `lost_history` and `clock`.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def advance_days(
 
 
 def put(store: Store, scope: Scope, content: bytes) -> Written:
-    """Write a page whatever it was, and give what the store answered."""
+    """Write a page whatever it was, and return what the store answered."""
     outcome = store.write(scope, content, change=CHANGE)
     assert isinstance(outcome, Written)
     return outcome
 
 
 def read(store: Store, scope: Scope) -> bytes | None:
-    """Give a page's bytes, or None where there is none."""
+    """Return a page's bytes, or None if there is none."""
     page = store.read(scope)
     return page.content if isinstance(page, Found) else None
 
@@ -196,7 +196,7 @@ class StoreConformance:
         assert store.delete(MEMORY, if_match=first.hash, change=CHANGE) == Conflict(first.hash, "")
 
     def test_an_edit_sees_the_current_bytes(self, store: Store) -> None:
-        """An edit gets None where there is no page, then what the last writer left."""
+        """An edit gets None if there is no page, then what the last writer left."""
         contents: list[bytes | None] = []
 
         def note(page: bytes | None) -> bytes:

@@ -59,7 +59,7 @@ class Load:
                 self.swaps[new] = expected
 
     def check(self) -> int:
-        """Check the root as a process that starts now finds it; give how much was acknowledged."""
+        """Check the root as a process starting now finds it; return how much was acknowledged."""
         store = open_store(self.root)
         for page in (LINES, REGISTER):
             result = store.read(page)

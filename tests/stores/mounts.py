@@ -1,4 +1,4 @@
-"""Small disks of one's own, where mounting is permitted."""
+"""Small disks of one's own, if mounting is permitted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @contextmanager
 def mount_disk(folder: Path) -> Iterator[Path]:
-    """Mount a disk of 2 MB in memory; skip the test where that is not permitted."""
+    """Mount a disk of 2 MB in memory; skip the test if that is not permitted."""
     if sys.platform != "linux":
         pytest.skip("mounting a small disk takes Linux")
     folder.mkdir(exist_ok=True)

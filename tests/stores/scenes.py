@@ -46,17 +46,17 @@ def open_store(root: Path) -> DiskStore:
 
 
 def page_file_of(root: Path) -> Path:
-    """Give the file that the scenes' page is."""
+    """Return the file that the scenes' page is."""
     return root / "agents/ada/MEMORY.md"
 
 
 def history_folder_of(root: Path) -> Path:
-    """Give the folder of its history."""
+    """Return the folder of its history."""
     return root / ".looseleaf/history/agent-1/MEMORY.md"
 
 
 def staged_file_of(root: Path) -> Path:
-    """Give the file in staging that a write of the page uses."""
+    """Return the file in staging that a write of the page uses."""
     return root / ".looseleaf/staging/agent-1:MEMORY.md"
 
 
@@ -133,7 +133,7 @@ def pack_early() -> None:
 
 
 def pack_now(store: DiskStore, page: Scope = MEMORY) -> int:
-    """Pack the page early, leave the limits as they were, and give how many versions went."""
+    """Pack the page early, leave the limits as they were, and return how many versions went."""
     limits = packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES
     pack_early()
     try:

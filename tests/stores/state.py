@@ -57,7 +57,7 @@ def versions_of(store: DiskStore, scope: Scope) -> set[bytes]:
 
 
 def list_leftovers(root: Path) -> list[Path]:
-    """Give what lies in our own folder and is neither log, pack, numbered version nor note."""
+    """Return what lies in our own folder and is neither log, pack, numbered version nor note."""
     folder = root / ".looseleaf"
     return [
         path
@@ -69,7 +69,7 @@ def list_leftovers(root: Path) -> list[Path]:
 
 
 def list_lasting_faults(store: DiskStore, scope: Scope) -> list[str]:
-    """Give the faults of a page, without versions whose file went while they were purged or pruned.
+    """Return the faults of a page, without versions whose file was purged or pruned meanwhile.
 
     A process that is killed in the middle of that leaves them in the log, which can rebuild them.
     """

@@ -110,7 +110,7 @@ def test_a_backup_beside_writers_loses_nothing(workspace: Workspace, tmp_path: P
 
 
 def after_agents(act: Callable[[], object]) -> Callable[[int, int], None]:
-    """Give a progress that acts once, when the list of agents was taken and none is copied."""
+    """Return a progress that acts once, when the list of agents was taken and none is copied."""
     pending = [act]
 
     def show_progress(done: int, total: int) -> None:
@@ -169,7 +169,7 @@ def test_pages_that_come_and_go_meanwhile_are_whole(workspace: Workspace, tmp_pa
 
 
 def groups_of(root: str, scratch: Path) -> Iterator[FileGroup]:
-    """Give the groups of a workspace, one after the other."""
+    """Yield the groups of a workspace, one after the other."""
     scratch.mkdir()
     yield from files_of(root).groups(str(scratch))
 

@@ -28,7 +28,7 @@ less_often = pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytes
 
 
 def together(root: Path, task: str, count: int) -> list[Observation]:
-    """Let several processes do a task at the same time, and give all they were told."""
+    """Let several processes do a task at the same time, and return all they were told."""
     writers = [
         subprocess.Popen(
             [sys.executable, str(WRITER), str(root), task, f"w{number}", str(count)],
@@ -51,7 +51,7 @@ def together(root: Path, task: str, count: int) -> list[Observation]:
 
 
 def all_lines(count: int) -> list[bytes]:
-    """Give the lines that the processes write, sorted."""
+    """Return the lines that the processes write, sorted."""
     return sorted(b"w%d.%d\n" % (who, one) for who in range(PROCESSES) for one in range(count))
 
 

@@ -39,7 +39,7 @@ SELDOM = 5  # of the other scenes, one call of so many is tried
 
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
-    """Give a process that acts out scenes under strace."""
+    """Yield a process that acts out scenes under strace."""
     with Tracer() as one:
         yield one
 
@@ -70,7 +70,7 @@ def expected(tracer: Tracer, name: str, root: Path, folder: Path) -> Expected:
 
 
 def saved_meanwhile(root: Path) -> set[bytes]:
-    """Give what someone saved during the act, if it came to that."""
+    """Return what someone saved during the act, if it came to that."""
     return {DAMAGING} if (root.parent / "saved").exists() else set()
 
 
@@ -166,7 +166,7 @@ def test_an_interrupted_or_short_write_is_taken_up_again(
 
 @pytest.mark.parametrize("room", range(0, 400, 40))
 def test_a_write_cut_short_changes_nothing(tracer: Tracer, room: int, tmp_path: Path) -> None:
-    """Where only part of the bytes can be written, to the page or its log, nothing changes."""
+    """If only part of the bytes can be written, to the page or its log, nothing changes."""
     root = prepare_root("replace", tmp_path)
     before = state_of(open_store(root), MEMORY)
     ending = tracer.act("replace", root, largest_file=room)

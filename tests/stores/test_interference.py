@@ -53,7 +53,7 @@ class Steps:
         return self.taken
 
     def run(self, act: Act, store: DiskStore, before: dict[int, Callable[[], object]]) -> bool:
-        """Act with interference; give whether it was acknowledged."""
+        """Act with interference; return whether it was acknowledged."""
         self.taken, self.before = 0, before
         try:
             act(store)
@@ -73,7 +73,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give a folder in memory."""
+    """Yield a folder in memory."""
     made = create_memory_folder()
     yield made
     shutil.rmtree(made)
@@ -112,7 +112,7 @@ CASES = [
 
 
 def fresh(folder: Path, beginning: str) -> tuple[Path, DiskStore]:
-    """Make a root where the page has a past, or none."""
+    """Make a root if the page has a past, or none."""
     root = folder / "root"
     (root / "agents/ada").mkdir(parents=True)
     (folder / "outside.md").write_bytes(b"outside")

@@ -50,7 +50,7 @@ class Page(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def changed_outside(self) -> bool:
-        """Say whether the page is not what the log says."""
+        """Return whether the page is not what the log says."""
         return self.page != (self.told[-1] if self.told else None)
 
     def tell(self, page: bytes | None) -> None:

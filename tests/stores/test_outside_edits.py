@@ -46,11 +46,11 @@ class Editor:
         self.process.stdin.flush()
 
     def at_work(self) -> bool:
-        """Say whether it is still editing."""
+        """Return whether it is still editing."""
         return self.process.poll() is None
 
     def saved(self) -> list[tuple[str, bytes]]:
-        """Wait for it and give the kind and the bytes of each of its saves."""
+        """Wait for it and return the kind and the bytes of each of its saves."""
         self.process.communicate()
         assert self.process.returncode == 0
         told = json.loads(self.notes.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ class Editor:
 
 
 def lost(saved: list[tuple[str, bytes]], versions: set[bytes]) -> list[tuple[str, bytes]]:
-    """Give the saves that are in no version: their very bytes, or the line that was appended."""
+    """Return the saves that are in no version: their very bytes, or the line that was appended."""
     everything = b"".join(versions)
     return [
         (kind, content[:40])

@@ -110,7 +110,7 @@ def hold_still(client: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(params=[Disk, PlainDisk], ids=["journal", "no journal"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """Give a disk with the folder of an agent on it, and take it away afterwards."""
+    """Yield a disk with the folder of an agent on it, and take it away afterwards."""
     made: Disk = request.param(tmp_path)
     made.begin()
     yield made
@@ -120,7 +120,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 def write_until_dark(
     disk: Disk, seconds: float, syncing: str, first_kind: str = ""
 ) -> list[list[str]]:
-    """Let a client write, cut the power, and give what it was answered before that.
+    """Let a client write, cut the power, and return what it was answered before that.
 
     The seconds begin at the first answer of a kind that is not 0.
     """

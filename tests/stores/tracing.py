@@ -47,7 +47,7 @@ class Ending(NamedTuple):
 
 
 def require_strace() -> None:
-    """Fail where strace is missing and could be had; skip where there is none."""
+    """Fail if strace is missing and could be had; skip if there is none."""
     if sys.platform != "linux":
         pytest.skip("strace is for Linux")
     if not shutil.which("strace"):
@@ -105,7 +105,7 @@ class Tracer:
         return Ending(status != 0, error, message)
 
     def calls(self, scene: str, root: Path, trace: Path) -> list[Call]:
-        """Act out a scene whole and give the calls it made, in order."""
+        """Act out a scene whole and return the calls it made, in order."""
         ending = self.act(scene, root, trace=trace)
         assert not ending.killed
         assert not ending.error, ending

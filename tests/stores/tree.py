@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 def create_memory_folder() -> Path:
-    """Make a folder in memory, where there is one: to test the order of things, not the disk."""
+    """Make a folder in memory, if there is one: to test the order of things, not the disk."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     return Path(tempfile.mkdtemp(prefix="looseleaf-", dir=memory))
 
 
 def read_tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Give every path below a folder with its mode, its inode and its bytes."""
+    """Return every path below a folder with its mode, its inode and its bytes."""
     entries = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()

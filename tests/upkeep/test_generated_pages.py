@@ -22,7 +22,7 @@ SITE = Shelf("shared").page("SITE.md")
 
 
 def site(workspace: Workspace) -> str:
-    """Give SITE.md as it lies on disk."""
+    """Return SITE.md as it lies on disk."""
     return Path(workspace.root, "shared/SITE.md").read_text()
 
 
@@ -32,7 +32,7 @@ def site_revisions(workspace: Workspace) -> int:
 
 
 def is_current(workspace: Workspace) -> bool:
-    """Say whether SITE.md is as it would be made now."""
+    """Return whether SITE.md is as it would be made now."""
     file = workspace.registry.get("SITE.md")
     assert file is not None
     return site(workspace) == compose_page_text(workspace.context, file, DEFAULT_WHERE)
@@ -151,7 +151,7 @@ def test_a_prompt_finds_what_was_changed_outside(workspace: Workspace) -> None:
 
 
 def test_a_record_changed_by_the_library_shows_in_the_next_prompt(workspace: Workspace) -> None:
-    """No folder changes where only a name does."""
+    """No folder changes if only a name does."""
     old = 1_000_000_000
     for folder in ("agents", "shared"):
         os.utime(Path(workspace.root, folder), (old, old))
@@ -198,7 +198,7 @@ def projected(tmp_path: Path, clock: Clock) -> Workspace:
 
 
 def copy_of(workspace: Workspace) -> str:
-    """Give the project's AGENTS.md."""
+    """Return the project's AGENTS.md."""
     return Path(workspace.root, "../AGENTS.md").read_text()
 
 

@@ -64,7 +64,7 @@ def test_every_write_tells_its_writer(name: str, workspace: Workspace) -> None:
 
 
 def test_the_doctor_reports_hidden_characters(workspace: Workspace) -> None:
-    """On core pages always, on every page where all are verified."""
+    """On core pages always, on every page if all are verified."""
     for name in ("SOUL.md", "notes.md"):
         Path(workspace.root, "agents/ada", name).write_text(HIDDEN["no width"], encoding="utf-8")
 

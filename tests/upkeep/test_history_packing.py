@@ -22,7 +22,7 @@ COUNT = 40
 
 @pytest.fixture
 def written(workspace: Workspace, clock: Clock) -> Workspace:
-    """Give a workspace in which MEMORY.md and a deleted page have forty versions each."""
+    """Return a workspace in which MEMORY.md and a deleted page have forty versions each."""
     shelf = workspace.agents.resolve("ada").shelf
     for number in range(1, COUNT + 1):
         clock.advance(days=0.01)
@@ -35,7 +35,7 @@ def written(workspace: Workspace, clock: Clock) -> Workspace:
 
 
 def everything_read(workspace: Workspace) -> list[object]:
-    """Give what every reader of the history gives."""
+    """Return what every reader of the history gives."""
     context = workspace.context
     revisions = history.list_revisions(context, "MEMORY.md")
     as_of = format_microseconds(revisions[10].time)

@@ -74,7 +74,7 @@ class Nights:
         self.worker: Any = None
 
     def fill_pages(self) -> None:
-        """Give both agents a page over its budget."""
+        """Write a page over its budget for both agents."""
         for agent in self.agents:
             (Path(self.workspace.root) / f"agents/{agent.slug}/MEMORY.md").write_text(PAGE)
 
@@ -88,7 +88,7 @@ class Nights:
         jobs_of(self.workspace).close()
 
     def next_run(self) -> float | None:
-        """Give the next time of the schedule, as it is stored."""
+        """Return the next time of the schedule, as it is stored."""
         state = jobs_of(self.workspace).schedule_states.list().get(SCHEDULE)
         return None if state is None else state.next_run
 
@@ -117,7 +117,7 @@ class Nights:
         return self.wait_for_jobs(count)
 
     def last_run(self, slug: str) -> RunRecord:
-        """Give the newest record of an agent."""
+        """Return the newest record of an agent."""
         agent = self.workspace.agents.resolve(slug)
         return RunLog(self.workspace.root).list(agent.id, task_type=TASK, limit=1)[0]
 
@@ -146,7 +146,7 @@ class Nights:
 
 @pytest.fixture
 def nights(tmp_path: Path) -> Iterator[Nights]:
-    """Give a workspace two hours before midnight, without a worker."""
+    """Yield a workspace two hours before midnight, without a worker."""
     with serve_script(Scripted()) as model:
         opened = Nights(tmp_path / "root", model)
         yield opened

@@ -13,7 +13,7 @@ TASKS = {"tidy", "acme/count"}
 
 @pytest.fixture
 def schedules() -> TaskSchedules:
-    """Give an empty registry that knows a task, an operation and a setting."""
+    """Return an empty registry that knows a task, an operation and a setting."""
     return TaskSchedules(TASKS, {"tidy_enabled"})
 
 

@@ -69,7 +69,7 @@ class Site:
         self.client = self.browser()
 
     def browser(self) -> httpx2.Client:
-        """Give a client with cookies of its own."""
+        """Return a client with cookies of its own."""
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._check]}
         client = httpx2.Client(base_url=self.base, timeout=30, trust_env=False, event_hooks=hooks)
         self.clients.append(client)
@@ -126,7 +126,7 @@ class Site:
         time.sleep(DECISION_SECONDS * 1.1)
 
     def sign_in(self, user: str | None = None) -> tuple[httpx2.Client, str]:
-        """Sign in by a login link; give a browser with the session, and its CSRF token."""
+        """Sign in by a login link; return a browser with the session, and its CSRF token."""
         arguments = {} if user is None else {"user": user}
         link = self.run("looseleaf/create-login-link", **arguments)["token"]
         browser = self.browser()

@@ -44,7 +44,7 @@ class OpenApiChecker:
         self._validators: dict[int, Validator] = {}
 
     def check(self, answer: httpx2.Response) -> None:
-        """Fail where a success in JSON is not what the document says; errors are checked, too."""
+        """Fail if a success in JSON is not what the document says; errors are checked, too."""
         if not answer.headers.get("content-type", "").startswith("application/json"):
             return
         schema = self._find_schema(answer)

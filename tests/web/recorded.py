@@ -363,7 +363,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     Pair("A095", "admin", "delete-agent-file", {"filename": "team.md"}, 200, "success:b message"),
 )
 
-# Where we answer otherwise on purpose: our status, and why.
+# If we answer otherwise on purpose: our status, and why.
 DIFFERENCES: dict[str, tuple[int, str]] = {
     "R021": (400, "a missing content is an error, never an empty page"),
     "R023": (400, "a content that is no text is an error, never an empty page"),

@@ -13,7 +13,7 @@ ARCHIVE = {"content-type": "application/zip"}
 
 
 def admin(site: Site) -> str:
-    """Give a token that may do everything."""
+    """Return a token that may do everything."""
     token: str = site.run("looseleaf/create-token", user=1)["token"]
     return token
 

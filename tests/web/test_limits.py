@@ -19,7 +19,7 @@ MEMORY = f"{PAGE}/MEMORY.md"
 
 
 def raw(site: Site, sent: bytes, *, wait: float = 10.0) -> bytes:
-    """Send bytes as they are; give all that comes back until the server closes."""
+    """Send bytes as they are; return all that comes back until the server closes."""
     with socket.create_connection(("127.0.0.1", site.port), timeout=wait) as one:
         one.sendall(sent)
         found = b""

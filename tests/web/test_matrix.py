@@ -92,7 +92,7 @@ class People:
         return lambda name, given: self.site.ask("POST", f"{RUN}/{name}/run", token, json=given)
 
     def pages(self) -> dict[str, bytes]:
-        """Give every page of the workspace."""
+        """Return every page of the workspace."""
         root = Path(self.site.workspace.root)
         found = [path for path in root.rglob("*.md") if ".looseleaf" not in path.parts]
         return {str(path): path.read_bytes() for path in found}

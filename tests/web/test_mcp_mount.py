@@ -40,7 +40,7 @@ class Loaded:
 
 
 async def no_message() -> Message:
-    """Give nothing."""
+    """Return nothing."""
     return {}
 
 

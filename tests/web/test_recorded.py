@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 
 @pytest.fixture
 def people(opens: Opens) -> tuple[Site, dict[str, str]]:
-    """Serve a workspace with the users and agents of the recording; give a token for each."""
+    """Serve a workspace with the users and agents of the recording; return a token for each."""
     site = opens(default_agent="ada")
     for login in ("subscriber", "editor", "second", "stranger"):
         site.user(login, capabilities=["manage_options"] if login == "second" else [])
@@ -41,7 +41,7 @@ def people(opens: Opens) -> tuple[Site, dict[str, str]]:
 
 
 def send(site: Site, tokens: dict[str, str], pair: Pair) -> tuple[int, Any]:
-    """Send a recorded request; give the status and the JSON of the answer."""
+    """Send a recorded request; return the status and the JSON of the answer."""
     method, _, path = pair.call.rpartition(" ")
     more: dict[str, Any] = {}
     if not method:

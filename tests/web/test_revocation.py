@@ -47,7 +47,7 @@ def site(opens: Opens) -> Site:
 
 
 def model_of(site: Site) -> Stubborn:
-    """Give the model."""
+    """Return the model."""
     model: Any = site.workspace.models().open("stubborn:m")
     while not isinstance(model, Stubborn):
         model = model.model

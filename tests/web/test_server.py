@@ -50,7 +50,7 @@ class Process:
         return "".join(self.lines)
 
     def ready(self) -> str:
-        """Wait until it answers; give its address."""
+        """Wait until it answers; return its address."""
         end = time.monotonic() + 60
         while time.monotonic() < end and self.popen.poll() is None:
             found = re.search(r"at (http://\S+) ", self.text)
@@ -62,7 +62,7 @@ class Process:
         raise AssertionError(self.text)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Tell it to stop; give its exit code."""
+        """Tell it to stop; return its exit code."""
         if self.popen.poll() is None:
             self.popen.send_signal(number)
         code = self.popen.wait(timeout=60)
@@ -100,7 +100,7 @@ def local(root: Path, name: str, **given: Any) -> Any:  # noqa: ANN401 - whateve
 
 
 def test_requests_are_logged_on_demand(serve: Serve) -> None:
-    """One JSON line each where nobody looks at a terminal, without what was asked for."""
+    """One JSON line each if nobody looks at a terminal, without what was asked for."""
     quiet, logging = serve(), serve("--log")
     for server in (quiet, logging):
         base = server.ready()

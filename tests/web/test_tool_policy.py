@@ -22,7 +22,7 @@ CATEGORIES = sorted({name for one in CATALOG.values() for name in one.categories
 
 
 def mcp_codes(site: Site, token: str, names: set[str]) -> tuple[set[str], set[str]]:
-    """Give the tools that MCP lists, and the codes with which it answers calls of some."""
+    """Return the tools that MCP lists, and the codes with which it answers calls of some."""
 
     async def run() -> tuple[set[str], set[str]]:
         headers = {"Authorization": f"Bearer {token}"}

@@ -140,7 +140,7 @@ def test_a_form_does_not_bring_a_prompt_back(press: tuple[Site, str]) -> None:
 
 
 def upload_budget(site: Site) -> BodyBudget:
-    """Give the budget of the server, from the innermost of its applications."""
+    """Return the budget of the server, from the innermost of its applications."""
     app: Any = site.server.config.loaded_app
     while not hasattr(app, "state"):
         app = app.app

@@ -32,7 +32,7 @@ REPLACING = sorted(
 
 
 def replacing(name: str) -> dict[str, object]:
-    """Give the arguments by which an operation replaces USER.md, or a part of it."""
+    """Return the arguments by which an operation replaces USER.md, or a part of it."""
     taken = CATALOG[name].run.__annotations__
     given = {key: SAMPLES[key] for key in ("content", "data", "section", "revision")}
     given["mode"] = "set"

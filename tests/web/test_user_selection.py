@@ -42,7 +42,7 @@ def house(opens: Opens) -> House:
 
 
 def journal(site: Site, agent: str) -> dict[str, str]:
-    """Give the days of an agent's journal as they lie on the disk."""
+    """Return the days of an agent's journal as they lie on the disk."""
     folder = Path(site.workspace.root) / "agents" / agent / "daily"
     return {page.name: page.read_text() for page in folder.rglob("*.md")}
 

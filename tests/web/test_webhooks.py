@@ -30,7 +30,7 @@ def wait_until(is_true: Callable[[], bool], seconds: float = 60.0) -> None:
 
 
 def waiting_job(site: Site) -> tuple[int, str]:
-    """Start a job and let it come to its gate; give its number and its address."""
+    """Start a job and let it come to its gate; return its number and its address."""
     runtime = jobs_of(site.workspace)
     agent = site.workspace.agents.resolve("ada")
     job, _ = runtime.jobs.add(plan_direct_job("Approval", STEPS, agent_id=agent.id, user_id=1))

@@ -36,7 +36,7 @@ def run(_run: StepRun) -> StepOutcome:
 
 @pytest.fixture
 def types() -> StepTypes:
-    """Give a source, a step in the middle and one at the end."""
+    """Return a source, a step in the middle and one at the end."""
     types = StepTypes()
     register_core_packets(types.packets)
     types.register(

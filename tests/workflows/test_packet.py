@@ -19,7 +19,7 @@ from looseleaf.workflows.packet import (
 
 @pytest.fixture
 def packets() -> PacketTypes:
-    """Give the built-in types of packets."""
+    """Return the built-in types of packets."""
     types = PacketTypes()
     register_core_packets(types)
     return types

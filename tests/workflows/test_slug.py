@@ -23,12 +23,12 @@ from looseleaf.workflows.slug import MAX_SLUG, check_slug, make_slug
     ],
 )
 def test_a_name_becomes_a_slug(name: str, slug: str) -> None:
-    """Lower case, runs of anything else a hyphen, the noun where nothing is left."""
+    """Lower case, runs of anything else a hyphen, the noun if nothing is left."""
     assert make_slug(name, fallback="flow") == slug
 
 
 def test_a_sibling_with_the_same_slug_adds_a_number() -> None:
-    """The next free one, also where the name is as long as a slug may be."""
+    """The next free one, even if the name is as long as a slug may be."""
     taken = ["daily-ingest", "daily-ingest-2"]
     assert make_slug("Daily ingest", fallback="flow", used_slugs=taken) == "daily-ingest-3"
     assert make_slug("b" * 70, fallback="flow", used_slugs=["b" * 64]) == "b" * 62 + "-2"

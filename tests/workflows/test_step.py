@@ -14,7 +14,7 @@ SETTINGS = {"type": "object", "required": ["text"], "properties": {"text": {"typ
 
 
 def step_type(name: str, takes: str = "", gives: str = "", **more: object) -> StepType:
-    """Give a type of step that does nothing."""
+    """Return a type of step that does nothing."""
     return StepType(
         name=name,
         label=name.title(),
@@ -28,7 +28,7 @@ def step_type(name: str, takes: str = "", gives: str = "", **more: object) -> St
 
 @pytest.fixture
 def steps() -> StepTypes:
-    """Give a registry with three types of steps."""
+    """Return a registry with three types of steps."""
     types = StepTypes()
     register_core_packets(types.packets)
     types.register(step_type("input", gives="item"))

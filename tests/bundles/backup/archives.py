@@ -23,7 +23,7 @@ SETTINGS = ("looseleaf.toml", b"")
 
 
 def build_member(path: str | bytes, content: bytes = b"", *, kind: bytes = FILE) -> bytes:
-    """Give a member as it stands in an archive."""
+    """Return a member as it stands in an archive."""
     raw_path = path.encode() if isinstance(path, str) else path
     header = encode_header(Header(raw_path, len(content), 0o600, 0, kind))
     return header + content + build_padding(len(content))
@@ -35,7 +35,7 @@ def build(
     description: dict[str, Any] | bytes = DESCRIPTION,
     unlisted: bool = False,
 ) -> bytes:
-    """Give an archive whose manifest and checksum are right, `members` being put in as they are."""
+    """Return an archive with a right manifest and checksum; `members` are put in as they are."""
     description_bytes = (
         description if isinstance(description, bytes) else json.dumps(description).encode()
     )
@@ -55,7 +55,7 @@ def close(archive: bytes) -> bytes:
 
 
 def write(folder: Path, archive: bytes) -> str:
-    """Write an archive into a folder and give its path."""
+    """Write an archive into a folder and return its path."""
     path = folder / "hostile.tar"
     path.write_bytes(archive)
     return str(path)

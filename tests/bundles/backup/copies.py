@@ -23,7 +23,7 @@ NOT_COPIED = (".looseleaf/agents", ".looseleaf/index", ".looseleaf/staging", ".l
 
 
 def fill(workspace: Workspace) -> None:
-    """Give a workspace a history, a deleted agent, accounts, records and files of a pipeline."""
+    """Add to a workspace a history, a deleted agent, accounts, records and files of a pipeline."""
     ada = workspace.agents.resolve("ada")
     for number in range(4):
         workspace.pages.append(ada.shelf.page("MEMORY.md"), f"- fact {number}\n", change=BY)
@@ -44,7 +44,7 @@ def fill(workspace: Workspace) -> None:
 
 
 def files_of(workspace: WorkspaceFiles | str | Path) -> WorkspaceFiles:
-    """Give the files of a workspace, to be backed up."""
+    """Return the files of a workspace, to be backed up."""
     if isinstance(workspace, WorkspaceFiles):
         return workspace
     has_sqlite = Path(workspace, ".looseleaf/looseleaf.db").exists()
@@ -76,7 +76,7 @@ def restore(result: creation.BackupResult, folder: Path) -> Workspace:
 
 
 def tree_of(root: str | Path) -> dict[str, str]:
-    """Give the hash of every file that a backup has byte for byte, by its path."""
+    """Return the hash of every file that a backup has byte for byte, by its path."""
     hashes = {}
     for path in sorted(Path(root).rglob("*")):
         name = str(path.relative_to(root))
@@ -87,13 +87,13 @@ def tree_of(root: str | Path) -> dict[str, str]:
 
 
 def faults_of(workspace: Workspace) -> list[str]:
-    """Give what the doctor finds, edits outside too."""
+    """Return what the doctor finds, edits outside too."""
     findings = check_workspace(workspace.context, verify=True)
     return [f"{finding.check}: {finding.detail}" for finding in findings if finding.status != "ok"]
 
 
 def read_last_hashes(root: Path, shelf_name: str) -> dict[str, str]:
-    """Give the hash that the last line of each log of a shelf has."""
+    """Return the hash that the last line of each log of a shelf has."""
     hashes = {}
     for log in (root / ".looseleaf/history" / shelf_name).glob("*/log"):
         lines = [json.loads(line) for line in log.read_text().splitlines()]

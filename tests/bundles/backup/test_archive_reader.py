@@ -1,4 +1,4 @@
-"""An archive is used only where every byte of it is what a backup writes."""
+"""An archive is used only if every byte of it is what a backup writes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MANIFEST_START = SOUND.index(b"SHA256SUMS")
 
 
 def foreign(kind: bytes = tarfile.REGTYPE, *, name: str = "shared/x", link: str = "") -> bytes:
-    """Give a member as another program writes it."""
+    """Return a member as another program writes it."""
     entry = tarfile.TarInfo(name)
     entry.type, entry.linkname = kind, link
     return entry.tobuf(tarfile.USTAR_FORMAT)
 
 
 def zipped() -> bytes:
-    """Give an archive of another format."""
+    """Return an archive of another format."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("looseleaf.toml", "")
@@ -38,19 +38,19 @@ def zipped() -> bytes:
 
 
 def extended(records: bytes) -> bytes:
-    """Give a member whose extended header says this."""
+    """Return a member whose extended header says this."""
     return build_member("././@PaxHeader", records, kind=b"x") + build_member("shared/x")
 
 
 def flipped(place: int) -> bytes:
-    """Give the sound archive with one bit changed."""
+    """Return the sound archive with one bit changed."""
     raw = bytearray(SOUND)
     raw[place] ^= 1
     return bytes(raw)
 
 
 def long_number() -> bytes:
-    """Give a member whose size is written as only GNU tar does."""
+    """Return a member whose size is written as only GNU tar does."""
     raw = bytearray(build_member("shared/x"))
     raw[124:136] = b"\x80" + bytes(10) + b"\x01"
     raw[148:156] = b" " * 8
@@ -188,7 +188,7 @@ def test_a_compressed_backup_is_called_so(tmp_path: Path) -> None:
 def test_a_missing_backup_is_named_with_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where only a name was given."""
+    """Even if only a name was given."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BackupMissing, match=re.escape(f"'none.tar' in {tmp_path}")):
         open_archive("none.tar")

@@ -43,7 +43,7 @@ def test_a_backup_that_was_cut_off_is_not_whole(workspace: Workspace, tmp_path: 
 
 
 def test_the_oldest_of_a_workspace_go(tmp_path: Path) -> None:
-    """Not those of another one, not what is cut off, and none where all are kept."""
+    """Not those of another one, not what is cut off, and none if all are kept."""
     lay(tmp_path, 1, 2, 3, 4)
     lay(tmp_path, 0, workspace="other")
     broken = tmp_path / "abc-1.tar"

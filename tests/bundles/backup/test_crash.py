@@ -24,13 +24,13 @@ FIRST = 3  # calls of one kind that are all tried; of the others, some
 
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
-    """Give a process that acts out scenes under strace."""
+    """Yield a process that acts out scenes under strace."""
     with Tracer("tests.bundles.backup.scenes") as one:
         yield one
 
 
 def changing_calls(tracer: Tracer, name: str, folder: Path) -> list[Call]:
-    """Act out a scene whole, and give the calls before which it is stopped."""
+    """Act out a scene whole, and return the calls before which it is stopped."""
     prepare(name, folder / "root")
     whole = copy_of(folder / "root", folder / "whole")
     calls = [call for call in tracer.calls(name, whole, folder / "trace") if call.name in CHANGING]

@@ -26,7 +26,7 @@ class Groups:
         self.holds: list[bool] = []
 
     def groups(self, _scratch: str) -> Iterator[FileGroup]:
-        """Give a file before, the group, and a file after it."""
+        """Yield a file before, the group, and a file after it."""
         yield self._plain("shared/before")
         yield FileGroup(self._read, (1, 2))
         yield self._plain("shared/z-after")

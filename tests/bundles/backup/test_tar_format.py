@@ -57,7 +57,7 @@ def test_a_folder_ends_with_a_slash() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 511, 512, 513])
 def test_a_content_fills_whole_blocks(size: int) -> None:
-    """With zeros after it, and none where it fits."""
+    """With zeros after it, and none if it fits."""
     assert (size + len(build_padding(size))) % BLOCK == 0
     assert not build_padding(size).strip(b"\0")
 

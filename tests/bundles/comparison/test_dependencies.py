@@ -21,7 +21,7 @@ FLOW, PIPELINE = "flows/morning.json", "pipelines/news.json"
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Give the files of a bundle whose pipeline denies a tool."""
+    """Return the files of a bundle whose pipeline denies a tool."""
     with create_ada(tmp_path_factory.mktemp("ada")) as workspace:
         bundle = files_of(export(workspace))
     return edit(bundle, PIPELINE, tool_policy={"mode": "deny", "tools": ["delete_agent"]})
@@ -43,21 +43,21 @@ def add_file(
 
 
 def widen(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Give a newer bundle: the pipeline has another step, and denies nothing."""
+    """Return a newer bundle: the pipeline has another step, and denies nothing."""
     steps = json.loads(files[PIPELINE])["steps"]
     newer = edit(files, "manifest.json", bundle_version="2")
     return edit(newer, PIPELINE, tool_policy={}, steps=[*steps, STEP])
 
 
 def upgrade(workspace: Workspace, files: dict[str, bytes], **options: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Upgrade ada, and give the result."""
+    """Upgrade ada, and return the result."""
     arguments = {"data": encode(files), "agent": "ada", **options}
     result: dict[str, Any] = invoke(workspace.context, "looseleaf/upgrade-bundle", arguments)
     return result
 
 
 def reasons(result: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Give bucket and reason by key, of what does not stay the same."""
+    """Return bucket and reason by key, of what does not stay the same."""
     return {
         entry["key"]: (entry["bucket"], entry["reason"])
         for entry in result["entries"]

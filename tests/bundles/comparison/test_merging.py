@@ -48,7 +48,7 @@ def test_the_change_of_one_side_is_the_result(base: dict[str, Any], other: dict[
 def test_without_a_conflict_the_sides_can_change_places(
     base: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any]
 ) -> None:
-    """Both orders name the same conflicts, and agree where there are none."""
+    """Both orders name the same conflicts, and agree if there are none."""
     one, other = merge(base, mine, theirs), merge(base, theirs, mine)
     assert one.conflicts == other.conflicts
     if not one.conflicts:

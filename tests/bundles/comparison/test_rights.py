@@ -22,12 +22,12 @@ LIVE = {"status": "publish"}
 
 
 def steps(*row: dict[str, Any]) -> dict[str, Any]:
-    """Give a pipeline with these steps."""
+    """Return a pipeline with these steps."""
     return {"tool_policy": {}, "steps": list(row)}
 
 
 def flow(settings: dict[str, Any]) -> dict[str, Any]:
-    """Give a flow that has settings for one step."""
+    """Return a flow that has settings for one step."""
     return {"run_artifacts": {}, "steps": [{"step_id": "out", "handler_configs": settings}]}
 
 

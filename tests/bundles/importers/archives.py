@@ -18,5 +18,5 @@ def build_zip(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEF
 
 
 def encode_zip(files: Mapping[str, str | bytes]) -> str:
-    """Pack files, and give the archive as an argument of an operation."""
+    """Pack files, and return the archive as an argument of an operation."""
     return b64encode(build_zip(files)).decode()

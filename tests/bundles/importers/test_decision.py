@@ -69,7 +69,7 @@ def test_a_changed_source_brings_only_what_is_new() -> None:
 
 
 def test_a_line_that_the_source_removed_stays_in_a_changed_page() -> None:
-    """An import only adds where someone here has written."""
+    """An import only adds if someone here has written."""
     former = record_import(CHANGED, CHANGED)
     page = CHANGED + "- Learned here\n"
     decision = decide(page, SOURCE + "\n## New\n\n- x\n", former)
@@ -79,7 +79,7 @@ def test_a_line_that_the_source_removed_stays_in_a_changed_page() -> None:
 
 
 def test_a_page_that_was_deleted_here_stays_deleted() -> None:
-    """Also where the source has changed since."""
+    """Even if the source has changed since."""
     former = record_import(SOURCE, SOURCE)
     assert decide(None, CHANGED, former).action == LEFT_OUT
 
@@ -137,12 +137,12 @@ def test_a_merge_loses_no_line_and_is_repeatable(current: str, source: str, befo
 
 
 def plain_lines(text: str) -> set[str]:
-    """Give the lines of a text that are not empty."""
+    """Return the lines of a text that are not empty."""
     return {line.rstrip() for line in text.split("\n") if line.strip()}
 
 
 def facts(text: str) -> set[str]:
-    """Give the lines of a text that are neither headings nor fences."""
+    """Return the lines of a text that are neither headings nor fences."""
     return {line for line in plain_lines(text) if line[0] not in "#`"}
 
 

@@ -29,7 +29,7 @@ class Scene(NamedTuple):
 
 @cache
 def build_bundles() -> tuple[str, str]:
-    """Give a bundle of ada, and a newer one with other pages, settings and workflows."""
+    """Return a bundle of ada, and a newer one with other pages, settings and workflows."""
     folder = Path(tempfile.mkdtemp())
     workspace = create_ada(folder / "ada")
     first = files_of(export(workspace, "backup"))

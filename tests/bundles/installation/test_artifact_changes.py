@@ -14,7 +14,7 @@ from tests.bundles.agents_of import SOUL, create_ada
 
 
 def test_a_page_is_replaced_only_as_it_was_compared(tmp_path: Path) -> None:
-    """Another hash, and a page where none was expected, are conflicts; the right hash is not."""
+    """Another hash, and a page if none was expected, are conflicts; the right hash is not."""
     with create_ada(tmp_path / "ada") as workspace:
         destination = install_target_of(workspace.context)
         record = workspace.agents.resolve("ada")

@@ -26,7 +26,7 @@ FAULTS = 10**6 if FULL else 2
 
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
-    """Give a process that acts out scenes under strace."""
+    """Yield a process that acts out scenes under strace."""
     with Tracer("tests.bundles.installation.scenes") as process:
         yield process
 

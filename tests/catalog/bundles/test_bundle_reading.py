@@ -23,7 +23,7 @@ PRIVATE = "Born in 1815."
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Give the files of a shared bundle."""
+    """Return the files of a shared bundle."""
     with create_ada(tmp_path_factory.mktemp("ada")) as workspace:
         return files_of(export(workspace))
 

@@ -36,13 +36,13 @@ MANY = 10_000
 
 @pytest.fixture
 def addresses(postgres: str) -> Iterator[str]:
-    """Give addresses of empty PostgreSQL databases, as many as are asked for."""
+    """Yield addresses of empty PostgreSQL databases, as many as are asked for."""
     return iter(lambda: create_database(postgres), "")
 
 
 @pytest.fixture(params=KINDS)
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workspace]:
-    """Give a workspace on each kind of database, with something of everything in it."""
+    """Yield a workspace on each kind of database, with something of everything in it."""
     root = tmp_path / "source"
     Workspace.create(root, agent="ada").close()
     if request.param == "postgresql":
@@ -58,13 +58,13 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workspace
 
 @pytest.fixture
 def archive(source: Workspace, tmp_path: Path) -> str:
-    """Give a backup of the workspace."""
+    """Return a backup of the workspace."""
     return write_backup(source.settings, str(tmp_path / "backups"), 1.0).path
 
 
 @pytest.fixture
 def postgres_archive(addresses: Iterator[str], tmp_path: Path) -> str:
-    """Give a backup of a small workspace on PostgreSQL."""
+    """Return a backup of a small workspace on PostgreSQL."""
     root = tmp_path / "source"
     Workspace.create(root, agent="ada").close()
     name_database(root, next(addresses))

@@ -324,7 +324,7 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
 
 
 def parts(declared: Type) -> Iterator[tuple[Record | None, Field | None, Type]]:
-    """Give a type and every type in it, with the field of the record that has it."""
+    """Yield a type and every type in it, with the field of the record that has it."""
     yield None, None, declared
     match declared:
         case Record():

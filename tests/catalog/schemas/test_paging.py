@@ -31,7 +31,7 @@ STEP = Step("in", "input", "Read", {"source": "text", "text": "Hello"})
 
 
 class Bounds(NamedTuple):
-    """What one operation does with numbers: the bounds, and the error where it does not clamp."""
+    """What one operation does with numbers: the bounds, and the error if it does not clamp."""
 
     least: int
     most: int
@@ -46,7 +46,7 @@ LIMITS = {
     "datamachine/get-jobs": Bounds(1, MOST_LISTED),
     "looseleaf/list-task-runs": Bounds(1, MOST_RUNS),
     "looseleaf/search-chat-sessions": Bounds(1, MOST_FOUND, needed={"query": "word"}),
-    # "0 gives all": a conversation is read whole where nothing is said.
+    # "0 gives all": a conversation is read whole if nothing is said.
     "datamachine/get-chat-session": Bounds(0, LARGEST_INTEGER, needed={"session": ""}),
     # A clamped part of the audit would look like its last part.
     "looseleaf/list-audit": Bounds(1, MOST_ENTRIES, Invalid, Invalid),
@@ -60,7 +60,7 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """Give a workspace with more of everything than searches give, and with short lists."""
+    """Yield a workspace with more of everything than searches give, and with short lists."""
     root = tmp_path_factory.mktemp("paging") / "workspace"
     workspace = Workspace.create(root, name="House", agent="ada")
     workspace.models().register("script", lambda _name: Script("A word."))
@@ -82,7 +82,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 
 def newest(context: Context) -> str:
-    """Give the id of the conversation in which something was said last."""
+    """Return the id of the conversation in which something was said last."""
     sessions = invoke(context, "datamachine/list-chat-sessions", {"limit": 1})["sessions"]
     return str(sessions[0]["session_id"])
 

@@ -16,7 +16,7 @@ PARTS_OF_WHERE = {"agent", "user", "layer"}
 
 
 def descriptions(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the text of each property of a schema, and of the properties in those."""
+    """Yield the text of each property of a schema, and of the properties in those."""
     for name, part in shape.get("properties", {}).items():
         yield name, part.get("description", "")
         yield from descriptions(part)

@@ -97,7 +97,7 @@ def is_refused_everywhere(world: World, context: Context, tool: OperationTool) -
 
 @pytest.mark.parametrize("name", sorted(TOOLS))
 def test_a_tool_is_offered_where_some_call_is_allowed(name: str, fresh: Any) -> None:  # noqa: ANN401
-    """And left out where the operation refuses every call of this person."""
+    """And left out if the operation refuses every call of this person."""
     tool = TOOLS[name]
     world = fresh()
     for who, principal in PEOPLE.items():

@@ -165,7 +165,7 @@ def test_a_policy_takes_tools_away(workspace: Workspace) -> None:
 
 
 def daily_actions(workspace: Workspace) -> list[str]:
-    """Give the actions of agent_daily_memory that are offered."""
+    """Return the actions of agent_daily_memory that are offered."""
     offered = {tool.name: tool for tool in list_model_tools(workspace.context, asked(workspace))}
     actions: list[str] = offered["agent_daily_memory"].schema["properties"]["action"]["enum"]
     return actions

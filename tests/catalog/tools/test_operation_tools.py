@@ -140,7 +140,7 @@ def test_a_page_out_of_a_prompt_is_not_remembered_again(
 
 
 def test_what_a_model_is_likely_to_guess_is_understood(acting: Context) -> None:
-    """Other words for an argument are taken where they can only mean one."""
+    """Other words for an argument are taken if they can only mean one."""
     call(acting, "append_agent_memory", heading="Facts", text="- one", position=None)
     found = call(acting, "search_agent_memory", q="- one", page_size=1)
     assert found["total"] == 1  # type: ignore[index]

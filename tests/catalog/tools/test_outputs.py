@@ -25,7 +25,7 @@ class Word(TypedDict):
 
 
 def find_word(_context: Context) -> Word | None:
-    """Give a word, or none."""
+    """Return a word, or none."""
     return None
 
 

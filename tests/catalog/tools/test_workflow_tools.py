@@ -140,7 +140,7 @@ def house(workspace: Workspace) -> Workspace:
 def configure(
     workspace: Workspace, policy: dict[str, Any] | None, name: str, category: str
 ) -> None:
-    """Give ada a tool policy."""
+    """Set a tool policy for ada."""
     if policy is None:
         return
     text = json.dumps(policy).replace("{name}", name).replace("{category}", category)

@@ -34,7 +34,7 @@ def house(workspace: Workspace) -> Workspace:
 
 
 def rules(workspace: Workspace) -> dict[str, str]:
-    """Give the rule of every candidate by its name."""
+    """Return the rule of every candidate by its name."""
     explanation = explain_prompt(workspace.context, "pipeline", flow="morning")
     return {candidate.name: candidate.rule for candidate in explanation.candidates}
 
@@ -85,7 +85,7 @@ def test_the_agent_is_that_of_the_pipeline(house: Workspace) -> None:
 
 
 def compare(workspace: Workspace, **sides: object) -> dict[str, str]:
-    """Compare two prompts, and give the kind of difference of each part."""
+    """Compare two prompts, and return the kind of difference of each part."""
     comparison = invoke(workspace.context, "looseleaf/diff-prompts", {"mode": "pipeline", **sides})
     return {entry["name"]: entry["kind"] for entry in comparison["differences"]}
 

@@ -86,7 +86,7 @@ def test_configure_sets_and_removes_keys(run: Run) -> None:
     "setting", ["a", "=1", "a=calm", "a=", "a={", "a=Infinity", "memory_policy=3"]
 )
 def test_a_setting_that_is_no_json_is_refused(setting: str, run: Run) -> None:
-    """With a hint where quotes are missing."""
+    """With a hint if quotes are missing."""
     answer = run("agents", "configure", "main", setting)
     assert answer.code == 2
     assert ("""'a="calm"'""" in answer.err) is (setting == "a=calm")

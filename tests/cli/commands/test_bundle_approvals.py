@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 
 @pytest.fixture
 def eve(run: Run, root: Path) -> Path:
-    """Install eve from a bundle, edit her, and upgrade her by another version; give the bundle."""
+    """Install eve from a bundle, edit her, upgrade her by another version; return the bundle."""
     run("bundles", "export", "out", "--agent", "main")
     run("bundles", "install", "out", "--slug", "eve")
     (root / "agents/eve/SOUL.md").write_text("# Mine\n")

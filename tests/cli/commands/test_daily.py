@@ -16,7 +16,7 @@ def today() -> str:
 
 @pytest.fixture
 def journal(root: Path) -> Path:
-    """Give the folder of an agent's journal with three days in it."""
+    """Return the folder of an agent's journal with three days in it."""
     folder = root / "agents" / "main" / "daily"
     for day, text in {
         "2026/03/01": "march",
@@ -145,7 +145,7 @@ def test_a_wrong_shape_is_refused(words: list[str], code: int, run: Run, root: P
 
 
 def test_the_journal_of_a_user_is_that_of_the_user_s_agent(run: Run) -> None:
-    """Where there is one; several are ambiguous."""
+    """If there is one; several are ambiguous."""
     run("agents", "create", "ada", "--owner", "7")
     run("memory", "daily", "append", "- seven", "--user", "7")
     assert "- seven" in run("memory", "daily", "read", "--agent", "ada").text

@@ -16,7 +16,7 @@ REVISION = {
 
 @pytest.fixture
 def told(run: Run, root: Path) -> Path:
-    """Give a page that was written three times."""
+    """Return a page that was written three times."""
     for text in ("one\n", "two\n", "three\n"):
         run("memory", "write", "n.md", "--page", text, "--reason", f"say {text.strip()}")
     return root / "agents" / "main" / "n.md"

@@ -38,7 +38,7 @@ def test_the_report_as_json(run: Run, root: Path, tmp_path: Path) -> None:
 
 
 def test_detection_alone(run: Run, root: Path, tmp_path: Path) -> None:
-    """It ends with code 1 where no layout is known."""
+    """It ends with code 1 if no layout is known."""
     assert root.exists()
     source = write_tree(tmp_path / "openclaw", OPENCLAW)
     assert run("import", str(source), "--detect").text.startswith(

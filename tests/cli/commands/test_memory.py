@@ -105,7 +105,7 @@ def test_content_that_begins_with_a_dash_is_content(content: str, run: Run, page
 
 
 def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: Path) -> None:
-    """And an error before them, even where content is expected."""
+    """And an error before them, even if content is expected."""
     before = page.read_bytes()
     assert run("memory", "append", "Lessons", "--agnet").code == 2
     assert page.read_bytes() == before

@@ -93,7 +93,7 @@ def test_the_prompt_of_a_pipeline_is_explained(run: Run, root: Path) -> None:
 
 
 def test_files_are_uploaded_listed_and_deleted(run: Run, root: Path) -> None:
-    """Of a pipeline, where prompts have them, and of a flow."""
+    """Of a pipeline, if prompts have them, and of a flow."""
     run("pipelines", "create", "News")
     run("flows", "create", "news", "Morning")
     (root / "style.txt").write_text("Name the label.")

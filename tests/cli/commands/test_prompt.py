@@ -61,7 +61,7 @@ def test_explain_lists_every_candidate(run: Run) -> None:
 
 
 def test_diff_names_the_first_byte_that_differs(run: Run) -> None:
-    """And says so where there is none."""
+    """And says so if there is none."""
     assert run("prompt", "diff").text.startswith("The prompts are the same: ")
     assert run("agents", "create", "bob").code == 0
     shown = run("prompt", "diff", "--agent", "main", "--to-agent", "bob").text

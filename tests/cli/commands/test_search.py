@@ -91,7 +91,7 @@ def test_a_program_gets_the_same_keys(run: Run, page: Path) -> None:
 
 
 def test_pages_that_could_not_be_searched_are_named(run: Run, page: Path) -> None:
-    """Where their versions of that time are gone; the others are searched."""
+    """If their versions of that time are gone; the others are searched."""
     assert page.exists()
     run("memory", "write", "plan.md", "--page", "the first plan\n")
     run("memory", "write", "plan.md", "--page", "another one\n")

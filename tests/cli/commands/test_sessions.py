@@ -55,7 +55,7 @@ def place(
 
 
 def session_of(run: Run) -> str:
-    """Give the newest session."""
+    """Return the newest session."""
     found: str = run("chat", "list", "--format", "json").json["sessions"][0]["session_id"]
     return found
 

@@ -222,5 +222,5 @@ def _python_path() -> dict[str, str]:
 def test_commands_options_agents_and_pages_are_completed(
     words: list[str], offered: list[str], root: Path
 ) -> None:
-    """Where there is no workspace, nothing is offered and nothing is said."""
+    """If there is no workspace, nothing is offered and nothing is said."""
     assert completed(root, *words) == offered

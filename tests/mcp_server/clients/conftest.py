@@ -11,7 +11,7 @@ VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_H
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a home of its own, where no program has ever been configured."""
+    """Return a home of its own, where no program has ever been configured."""
     folder = tmp_path / "home"
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(folder))

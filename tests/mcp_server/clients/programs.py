@@ -46,7 +46,7 @@ class Missing(Exception):
 
 
 def install_programs() -> Path:
-    """Install the programs once for all runs; give the folder of their commands."""
+    """Install the programs once for all runs; return the folder of their commands."""
     if not shutil.which("npm") or not shutil.which("node"):
         raise Missing("node and npm are needed to install the coding agents")
     digest = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:8]
@@ -182,7 +182,7 @@ def run_session(
 
 
 def build_environment(home: Path) -> dict[str, str]:
-    """Give a program nothing of ours but the PATH."""
+    """Return the environment of a program: of ours, only the PATH."""
     (home / "project").mkdir(parents=True, exist_ok=True)
     return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
 
@@ -237,7 +237,7 @@ def _approve_codex_hook(bin_folder: Path, home: Path, project: Path) -> None:
     config.write_text(config.read_text() + trust_lines)
     words = [str(bin_folder / "codex"), *_build_codex_command("", "http://127.0.0.1:9/v1")[3:-1]]
     screen = b""
-    for _ in range(3):  # it ends where a key comes before it has read what came earlier
+    for _ in range(3):  # it ends if a key comes before it has read what came earlier
         screen = _press_on_screen(words, home, b"trusting", b"2\r", lambda: _is_trusted(config))
         if _is_trusted(config):
             return
@@ -386,7 +386,7 @@ class Connection:
         self.program.approve(self.bin_folder, home, home / "project")
 
     def ask(self, prompt: str, *calls: tuple[str, dict[str, Any]], text: str = "All right.") -> str:
-        """Have one session; give the text of its first request."""
+        """Have one session; return the text of its first request."""
         model = Model(calls, text)
         session = run_session(self.program, self.bin_folder, self.folder / "home", prompt, model)
         self.sessions.append(session)

@@ -320,7 +320,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(
 
 
 def test_nothing_is_written_without_a_yes(run: Run, home: Path) -> None:  # noqa: F811
-    """The change is shown; where nobody can be asked, that is all."""
+    """The change is shown; if nobody can be asked, that is all."""
     done = run("mcp", "install", "--client", "cursor")
     assert done.code == 2
     assert '+    "looseleaf": {' in done.text

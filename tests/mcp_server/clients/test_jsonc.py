@@ -50,7 +50,7 @@ def documents(draw: some.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def notes(text: str) -> list[str]:
-    """Give the comments of a text, strings left out."""
+    """Return the comments of a text, strings left out."""
     tokens = re.findall(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', text, re.DOTALL)
     return [token for token in tokens if token.startswith("/")]
 

@@ -19,7 +19,7 @@ from looseleaf.mcp_server.clients.launch import (
 
 @pytest.fixture
 def command(tmp_path: Path) -> Path:
-    """Give an installed looseleaf outside of any cache."""
+    """Return an installed looseleaf outside of any cache."""
     file = tmp_path / "tools" / "bin" / "looseleaf"
     file.parent.mkdir(parents=True)
     file.touch(mode=0o755)
@@ -64,7 +64,7 @@ def test_a_cache_can_be_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_an_environment_that_stays_is_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own command, or its Python where it has none."""
+    """Its own command, or its Python if it has none."""
     prefix = environment(tmp_path / "project" / ".venv")
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))

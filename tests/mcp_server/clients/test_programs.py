@@ -24,7 +24,7 @@ NEW = "The zebra sleeps at noon"
 
 @pytest.fixture(scope="session")
 def bin_folder() -> Path:
-    """Install the programs, once for all runs; where they cannot be had, say why."""
+    """Install the programs, once for all runs; if they cannot be had, say why."""
     try:
         return install_programs()
     except Missing as error:

@@ -31,7 +31,7 @@ def run_sessions(connection: Connection) -> None:
 
 
 def write_transcript(connection: Connection) -> str:
-    """Give the sessions as lines, shortened, without anything of this machine."""
+    """Return the sessions as lines, shortened, without anything of this machine."""
     lines = [
         "$ looseleaf init ~/memory --agent ada",
         f'$ looseleaf memory append "Lessons Learned" "- {OLD}" --root ~/memory',

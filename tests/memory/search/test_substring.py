@@ -274,7 +274,7 @@ def test_ranking_needs_a_word(agent: Agent) -> None:
 def test_several_words_that_no_line_has_are_answered_with_the_pages_about_them(
     agent: Agent,
 ) -> None:
-    """In a field of their own, with a notice; where nothing is found, the notice says that."""
+    """In a field of their own, with a notice; if nothing is found, the notice says that."""
     agent.page("daily/2026/04/16.md", "- We moved into the new studio.\n")
     agent.page("daily/2026/04/17.md", "- lunch with Tom\n")
     agent.page("plans.md", "the studio needs a move\n")

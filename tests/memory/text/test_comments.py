@@ -54,7 +54,7 @@ REMOVED = (
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_is_code_or_shares_its_line_stays(text: str) -> None:
-    """A comment is removed only where nothing else could be meant."""
+    """A comment is removed only if nothing else could be meant."""
     assert without_comments(text) == text
 
 
@@ -133,7 +133,7 @@ def test_a_page_of_headings_alone_is_unwritten(text: str, *, unwritten: bool) ->
 
 
 def test_starters_say_nothing_to_a_model_before_someone_fills_them_in() -> None:
-    """Except where the name or the day is known."""
+    """Except if the name or the day is known."""
     for page in ("RULES.md", "USER.md", "SOUL.md", "MEMORY.md"):
         text = find_starter(page, TemplateContext(), CORE_STARTERS)
         assert text is not None
@@ -146,7 +146,7 @@ PARTS = ("text", "<!-- note", "-->", "<!-- a note -->", FENCE, "")
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=12))
 def test_the_lines_that_stay_keep_their_numbers(parts: list[str]) -> None:
-    """A comment becomes empty lines; what stays is what stays where comments are left out."""
+    """A comment becomes empty lines; what stays is what stays if comments are left out."""
     text = "\n".join(parts)
     blanked = blank_comments(text)
     lines = blanked.split("\n")

@@ -36,7 +36,7 @@ def patched(old: list[str], diff: str) -> list[str]:
 
 
 def crafted(seed: int, count: int = 13_500, kinds: int = 150) -> list[str]:
-    """Give lines of which each occurs often, in an order of their own."""
+    """Return lines of which each occurs often, in an order of their own."""
     lines = [f"{number % kinds:03}" for number in range(count)]
     random.Random(seed).shuffle(lines)
     return lines
@@ -56,7 +56,7 @@ def test_a_diff_makes_the_new_text_of_the_old_one(old: list[str], new: list[str]
 
 @given(texts, texts)
 def test_a_coarse_diff_is_correct_too(old: list[str], new: list[str]) -> None:
-    """Where the steps do not suffice, from the first one on."""
+    """If the steps do not suffice, from the first one on."""
     steps = line_diff.MOST_STEPS
     line_diff.MOST_STEPS = 1
     try:

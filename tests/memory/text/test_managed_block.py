@@ -81,7 +81,7 @@ def test_text_around_a_block_stays_byte_for_byte(before: str, inside: str, after
     ],
 )
 def test_the_block_goes_where_it_belongs(existing: str | None, expected: str) -> None:
-    """Into its place where there is one, else to the end; words about a marker are no marker."""
+    """Into its place if there is one, else to the end; words about a marker are no marker."""
     assert put_block(existing, "new\n") == expected
 
 
@@ -120,7 +120,7 @@ def test_content_may_speak_of_a_marker() -> None:
 
 
 def test_the_managed_block_gives_back_what_was_projected() -> None:
-    """Whatever stands around it; nothing where there is no whole block."""
+    """Whatever stands around it; nothing if there is no whole block."""
     for existing in (None, "", "# Mine\n", "# Mine"):
         assert find_block(put_block(existing, "What Ada knows.\n\n")) == "What Ada knows.\n\n"
     assert find_block("# Mine\n") is None

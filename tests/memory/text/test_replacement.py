@@ -1,4 +1,4 @@
-"""Replacements that lose most of a page by mistake are refused, and done where they are meant."""
+"""Replacements that lose most of a page by mistake are refused, and done if they are meant."""
 
 from __future__ import annotations
 

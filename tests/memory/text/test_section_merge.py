@@ -42,7 +42,7 @@ def test_one_side_can_be_chosen(choice: str, line: str) -> None:
 
 
 def test_a_section_that_one_side_removed_goes() -> None:
-    """Where the other side left it alone; its own change keeps it."""
+    """If the other side left it alone; its own change keeps it."""
     mine = "# M\n\n## B\n- b\n"
     assert merge_sections(compare_sections(BASE, mine, BASE), {}) == mine
     kept = merge_sections(compare_sections(BASE, mine, BASE.replace("- a", "- news")), {})
@@ -64,7 +64,7 @@ def test_no_added_line_is_lost(base: list[str], mine: list[str], theirs: list[st
 
 @given(LINES, LINES)
 def test_one_side_alone_is_taken_as_it_is(base: list[str], mine: list[str]) -> None:
-    """Where the other side changed nothing."""
+    """If the other side changed nothing."""
     before, after = ("".join(f"{line}\n" for line in lines) for lines in (base, mine))
     assert merge_lines(before, after, before) == after
     assert merge_lines(before, before, after) == after

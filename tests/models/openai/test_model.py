@@ -42,7 +42,7 @@ STREAM = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: clos
 
 @contextmanager
 def raw(*answers: str, pause: float = 0.0) -> Iterator[str]:
-    """Serve answers as they are given, header and all, one connection each; give the address."""
+    """Serve answers as they are given, header and all, one connection each; yield the address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(10)
         ended = threading.Event()

@@ -81,7 +81,7 @@ class Way:
 
     @property
     def provider(self) -> str:
-        """Give the first half of the name."""
+        """Return the first half of the name."""
         return self.name.partition(":")[0]
 
 
@@ -166,7 +166,7 @@ def said(workspace: Workspace, text: str, session: str = "") -> list[Event]:
 
 
 def ended(events: list[Event]) -> TurnEnded:
-    """Give the last event."""
+    """Return the last event."""
     assert isinstance(events[-1], TurnEnded)
     return events[-1]
 
@@ -412,7 +412,7 @@ def test_asking_can_be_stopped(model: Model, spoken: Scripted) -> None:
 
 
 def test_asking_can_be_stopped_between_two_words(model: Model, spoken: Scripted) -> None:
-    """Where a library is not listening just then, and would leave the line open."""
+    """If a library is not listening just then, and would leave the line open."""
     spoken.script(Reply("one two three", pause=20))
 
     async def listen() -> None:

@@ -22,7 +22,7 @@ PAGE = "# Memory\n\n<!-- Facts only. -->\n\n- Ada likes tea.\n"
 
 
 def page_of(workspace: Workspace, name: str = "agents/ada/MEMORY.md") -> Path:
-    """Give the file of a page."""
+    """Return the file of a page."""
     return Path(workspace.root, name)
 
 
@@ -81,7 +81,7 @@ def test_a_page_that_is_not_utf_8_leaves_a_notice(workspace: Workspace) -> None:
 
 
 def test_a_page_that_cannot_be_read_leaves_a_notice(workspace: Workspace) -> None:
-    """And is given again as soon as it can be, also where it had been given before."""
+    """And is given again as soon as it can be, even if it had been given before."""
     assert "MEMORY.md" in list_pages(workspace.compose("chat", "ada"))
     page = page_of(workspace)
     text = page.read_text()

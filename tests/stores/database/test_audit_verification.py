@@ -29,7 +29,7 @@ def long_audit(accounts: SqlAccounts, clock: Clock) -> SqlAccounts:
 
 
 def home(tmp_path: Path) -> Path:
-    """Give the folder of the notes."""
+    """Return the folder of the notes."""
     return tmp_path / "accounts" / ".looseleaf"
 
 

@@ -37,7 +37,7 @@ OPEN = (
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Give a folder that could be a workspace."""
+    """Return a folder that could be a workspace."""
     (tmp_path / ".looseleaf").mkdir()
     return tmp_path
 

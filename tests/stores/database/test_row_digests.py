@@ -26,7 +26,7 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Workspace]:
-    """Give a workspace on each database, with users, roles, tokens, a setting and two chats."""
+    """Yield a workspace on each database, with users, roles, tokens, a setting and two chats."""
     opened = Workspace(replace(workspace.settings, database_url=database_url), clock=clock)
     local = opened.context
     for login in ("eve", "bob"):

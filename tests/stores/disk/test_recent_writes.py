@@ -15,7 +15,7 @@ from tests.stores.conformance import ADA, CHANGE, MEMORY, put
 
 
 def operations(store: DiskStore) -> list[tuple[int, str]]:
-    """Give the number and kind of every change of the page."""
+    """Return the number and kind of every change of the page."""
     return [(one.number, one.operation) for one in DiskHistory(store).revisions(MEMORY)]
 
 

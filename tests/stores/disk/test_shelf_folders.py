@@ -47,7 +47,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=[shutil.rmtree, lambda root: root.rename(root.with_name("away"))])
 def lost_store(request: pytest.FixtureRequest, store: DiskStore, root: Path) -> DiskStore:
-    """Give a store whose root went away while a folder below it was held, and let go of it."""
+    """Return a store whose root went away while a folder below it was held, and let go of it."""
     put(store, MEMORY, b"text")
     assert held(store, MEMORY) == b"text"
     request.param(root)

@@ -51,7 +51,7 @@ LOSSES = (remove, put_a_file_there)
 
 @pytest.fixture(params=LOSSES, ids=lambda lose: lose.__name__)
 def lost_store(request: pytest.FixtureRequest, store: DiskStore, root: Path) -> DiskStore:
-    """Give a store whose root went away after a page was written and read."""
+    """Return a store whose root went away after a page was written and read."""
     put(store, MEMORY, b"text")
     assert store.exists(MEMORY)
     request.param(root)
@@ -60,7 +60,7 @@ def lost_store(request: pytest.FixtureRequest, store: DiskStore, root: Path) -> 
 
 @pytest.fixture
 def lost_history(lost_store: DiskStore) -> DiskHistory:
-    """Give the history of a store whose root went away."""
+    """Return the history of a store whose root went away."""
     return DiskHistory(lost_store)
 
 
@@ -214,7 +214,7 @@ class TestReading:
 
 
 class TestPermissions:
-    """Files are for their owner alone, or for the group where that is asked for."""
+    """Files are for their owner alone, or for the group if that is asked for."""
 
     @pytest.fixture(params=[0o000, 0o022, 0o077, 0o377], ids=oct)
     def umask(self, request: pytest.FixtureRequest) -> Iterator[None]:

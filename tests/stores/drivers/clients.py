@@ -28,12 +28,12 @@ REGISTER = ADA.page("register.md")
 
 
 def build_text(name: str, size: int) -> bytes:
-    """Give a text that shows whether it is whole."""
+    """Return a text that shows whether it is whole."""
     return f"{name} {size}\n".encode() + name.encode() * size
 
 
 def write(store: DiskStore, name: str, chance: random.Random) -> list[str]:
-    """Make one change; give what was acknowledged, if it was."""
+    """Make one change; return what was acknowledged, if it was."""
     if chance.random() < 0.5:
         line = f"{name}\n".encode()
         store.edit(LINES, lambda page: (page or b"") + line, change=CHANGE)

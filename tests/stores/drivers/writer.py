@@ -30,7 +30,7 @@ def append(store: DiskStore, name: str, count: int) -> list[object]:
 
 
 def swap(store: DiskStore, name: str, count: int) -> list[object]:
-    """Replace the version that was read, so many times; give each result with its times."""
+    """Replace the version that was read, so many times; return each result with its times."""
     observations: list[object] = []
     count_done = 0
     while count_done < count:

@@ -117,7 +117,7 @@ class Shelves:
 
 
 def outcome(call: Callable[[], object]) -> object:
-    """Give what a search gives, or the code of its error; how fresh it is does not count."""
+    """Return what a search gives, or the code of its error; how fresh it is does not count."""
     try:
         result = call()
     except LooseleafError as error:

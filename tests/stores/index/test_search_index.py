@@ -515,7 +515,7 @@ def test_an_index_deleted_while_open_is_made_anew(
 def test_without_a_place_for_it_there_is_no_index(
     store: DiskStore, root: Path, ada: Path, opened: Opener
 ) -> None:
-    """Where the index cannot be written or SQLite lacks what it needs, pages are scanned."""
+    """If the index cannot be written or SQLite lacks what it needs, pages are scanned."""
     put(root / ".looseleaf/index", "a file")
     index = opened()
     assert both(store, index, "deploy").freshness.startswith("9 files read at")
@@ -765,7 +765,7 @@ def test_more_changes_than_can_be_told_are_all_seen(
 def test_without_watches_every_file_is_checked(
     store: DiskStore, ada: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the system lets nothing be watched, or too little, files are checked instead."""
+    """If the system lets nothing be watched, or too little, files are checked instead."""
     monkeypatch.setattr(file_watch, "_SHARE", 10**12)
     index = opened()
     for _ in range(3):
@@ -840,7 +840,7 @@ def test_ranking_is_the_same_with_and_without_the_index(
 def test_more_pages_than_candidates_are_ranked_alike(
     store: DiskStore, ada: Path, opened: Opener
 ) -> None:
-    """Where the coarse round must choose among many pages that are nearly the same."""
+    """If the coarse round must choose among many pages that are nearly the same."""
     index = opened()
     for number in range(150):
         words = "server cache " * (number % 7) + "invoice " * (number % 3)

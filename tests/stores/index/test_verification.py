@@ -22,7 +22,7 @@ WORDS = ("harbor", "violin", "lantern", "orchard", "granite")
 
 @pytest.fixture
 def index(workspace: Workspace) -> SearchIndex:
-    """Give an index of some days, with their words."""
+    """Return an index of some days, with their words."""
     ada = workspace.agents.resolve("ada").shelf
     for day in range(1, 29):
         text = f"- day {day}: {WORDS[day % 5]} and {WORDS[day % 3]}\n"
@@ -43,7 +43,7 @@ def index(workspace: Workspace) -> SearchIndex:
 
 
 def file_of(workspace: Workspace) -> Path:
-    """Give the file of ada's index."""
+    """Return the file of ada's index."""
     return Path(workspace.root, ".looseleaf/index/agent-1.sqlite")
 
 

@@ -63,7 +63,7 @@ def perfect_by_line(page: str, rng: random.Random) -> str:
 
 
 def parts_swapped(page: str, rng: random.Random) -> str:
-    """Give the archived part first, after a friendly word."""
+    """Return the archived part first, after a friendly word."""
     persistent, archive = partition(page, rng)
     return f"Sure!\n===ARCHIVED===\n{archive}\n===PERSISTENT===\n{persistent}"
 
@@ -95,7 +95,7 @@ def filler(page: str, rng: random.Random) -> str:
 
 
 def doubled(page: str, rng: random.Random) -> str:
-    """Give everything in both parts."""
+    """Return everything in both parts."""
     _persistent, _archive = partition(page, rng)
     return answer(page, page)
 
@@ -113,7 +113,7 @@ def refusal(page: str, rng: random.Random) -> str:
 
 
 def marker_twice(page: str, rng: random.Random) -> str:
-    """Give a draft and then the answer."""
+    """Return a draft and then the answer."""
     text = answer(*partition(page, rng))
     return f"{text}\n\nLet me improve that:\n{text}"
 
@@ -130,7 +130,7 @@ def as_json(page: str, rng: random.Random) -> str:
 
 
 def rest_unchanged(page: str, rng: random.Random) -> str:
-    """Give the first lines and a placeholder."""
+    """Return the first lines and a placeholder."""
     persistent, archive = partition(page, rng)
     return answer(f"{persistent[: len(persistent) // 2]}\n[rest unchanged]", archive)
 

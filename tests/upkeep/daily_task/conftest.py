@@ -28,7 +28,7 @@ class ScriptedModel:
         self.questions: list[Question] = []
 
     def ask(self, question: Question, should_stop: Callable[[], bool]) -> Iterator[Delta | Answer]:
-        """Give the next reply."""
+        """Yield the next reply."""
         self.questions.append(question)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, Exception):
@@ -74,7 +74,7 @@ class Upkeep:
         )
 
     def journal(self) -> str:
-        """Give everything that the journal has."""
+        """Return everything that the journal has."""
         return "".join(path.read_text() for path in sorted(self.days.rglob("*.md")))
 
     def configure(self, **settings: object) -> None:
@@ -84,7 +84,7 @@ class Upkeep:
 
 @pytest.fixture
 def upkeep(tmp_path: Path) -> Iterator[Upkeep]:
-    """Give the upkeep of a fresh agent."""
+    """Yield the upkeep of a fresh agent."""
     agent_upkeep = Upkeep(tmp_path / "root")
     yield agent_upkeep
     agent_upkeep.workspace.close()
@@ -92,7 +92,7 @@ def upkeep(tmp_path: Path) -> Iterator[Upkeep]:
 
 @pytest.fixture
 def timed_upkeep(tmp_path: Path, clock: Clock) -> Iterator[Upkeep]:
-    """Give the upkeep of a fresh agent, on a day that does not end by itself."""
+    """Yield the upkeep of a fresh agent, on a day that does not end by itself."""
     agent_upkeep = Upkeep(tmp_path / "root", clock=clock)
     yield agent_upkeep
     agent_upkeep.workspace.close()

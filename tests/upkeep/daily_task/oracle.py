@@ -25,7 +25,7 @@ def without_own(text: str) -> str:
 
 
 def find_violations(old: str, new: str, archive: str) -> list[str]:
-    """Say what a compaction lost, doubled or invented."""
+    """Return what a compaction lost, doubled or invented."""
     old_own, new_own, kept = without_own(old), without_own(new), without_own(archive)
     before, after = list_lines(old_own), list_lines(new_own) + list_lines(kept)
     problems = [f"lost: {line}" for line in (before - after)]

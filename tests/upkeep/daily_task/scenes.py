@@ -27,7 +27,7 @@ class Scene(NamedTuple):
 
 
 def compactions_of(workspace: Workspace) -> Compactions:
-    """Give the compactions of ada."""
+    """Return the compactions of ada."""
     agent = workspace.agents.resolve("ada")
     return Compactions(workspace.settings.root, workspace.pages, workspace.history, agent.id)
 

@@ -20,7 +20,7 @@ DAY = "daily/2026/04/17.md"
 
 @pytest.fixture
 def compactions(upkeep: Upkeep) -> Compactions:
-    """Give the compactions of the agent, whose page has two sections."""
+    """Return the compactions of the agent, whose page has two sections."""
     upkeep.page.write_text(PAGE)
     workspace = upkeep.workspace
     return Compactions(workspace.settings.root, workspace.pages, workspace.history, upkeep.agent.id)

@@ -26,7 +26,7 @@ class Tally(Counter[tuple[str, str]]):
     """How often each behavior ended how."""
 
     def share(self, names: object, statuses: tuple[str, ...]) -> float:
-        """Give the share of runs of some behaviors that ended so."""
+        """Return the share of runs of some behaviors that ended so."""
         runs = {key: count for key, count in self.items() if key[0] in set(names)}  # type: ignore[call-overload]
         good = sum(count for (_name, status), count in runs.items() if status in statuses)
         return good / max(sum(runs.values()), 1)

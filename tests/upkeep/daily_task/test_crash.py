@@ -23,7 +23,7 @@ from tests.upkeep.daily_task.scenes import (
 
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
-    """Give a process that acts out scenes under strace."""
+    """Yield a process that acts out scenes under strace."""
     with Tracer("tests.upkeep.daily_task.scenes") as one:
         yield one
 

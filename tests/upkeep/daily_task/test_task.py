@@ -137,7 +137,7 @@ def test_a_page_over_its_budget_is_compacted(upkeep: Upkeep) -> None:
 
 
 def test_identity_is_not_in_the_prompt(upkeep: Upkeep) -> None:
-    """SOUL, USER, MEMORY and the journal are denied, even where the mode would have them."""
+    """SOUL, USER, MEMORY and the journal are denied, even if the mode would have them."""
     soul = upkeep.page.parent / "SOUL.md"
     soul.write_text("# Soul\n\nI am Zaphod.\n")
     upkeep.page.write_text(PAGE)
@@ -239,7 +239,7 @@ def test_someone_who_keeps_editing_is_left_alone(upkeep: Upkeep) -> None:
 
 @pytest.mark.parametrize(("size", "status"), [(32_768, "rejected"), (32_769, "overflow_split")])
 def test_overflow_begins_above_the_threshold(upkeep: Upkeep, size: int, status: str) -> None:
-    """Without asking a model, and also where none is set."""
+    """Without asking a model, and even if none is set."""
     page = PAGE + "".join(f"- more {number} is here\n" for number in range(2000))
     upkeep.page.write_text(page[: size - 1] + "\n")
     upkeep.model.replies = ["no"]

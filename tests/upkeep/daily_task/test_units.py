@@ -10,13 +10,13 @@ from looseleaf.upkeep.daily_task.units import find_units
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
-    """Give the kind and the text of every unit."""
+    """Return the kind and the text of every unit."""
     lines = split_lines(text)
     return [(unit.kind, "".join(lines[unit.start : unit.end])) for unit in find_units(lines)]
 
 
 def parents(text: str) -> list[str]:
-    """Give the first line of every unit's parent."""
+    """Return the first line of every unit's parent."""
     lines = split_lines(text)
     units = find_units(lines)
     return [lines[units[unit.parent].start].strip() if unit.parent >= 0 else "" for unit in units]

@@ -19,7 +19,7 @@ OLD_CACHE = "- the cache lives in the main cluster\n- the cache lives in the old
 
 
 def registry() -> FileRegistry:
-    """Give the core pages."""
+    """Return the core pages."""
     files = FileRegistry()
     register_core_files(files)
     return files
@@ -32,7 +32,7 @@ def problems(text: str, file: str = "MEMORY.md", updated: float = NOW) -> list[L
 
 
 def found(text: str, file: str = "MEMORY.md") -> list[tuple[str, int]]:
-    """Give rules and lines."""
+    """Return rules and lines."""
     return [(problem.rule, problem.line) for problem in problems(text, file)]
 
 

@@ -58,7 +58,7 @@ def end_job(workspace: Workspace, label: str) -> Job:
 
 
 def job_folders(workspace: Workspace, job: Job) -> list[Path]:
-    """Give the folders that a job has on disk."""
+    """Return the folders that a job has on disk."""
     root = Path(workspace.root)
     folder = root / f"pipeline-direct/flow-direct/jobs/job-{job.id}"
     return [folder, root / f".looseleaf/artifacts/job-{job.id}"]

@@ -32,7 +32,7 @@ def configured(workspace: Workspace, text: str) -> Workspace:
 
 
 def test_every_rule_has_a_task_a_schedule_and_settings(workspace: Workspace) -> None:
-    """All are on where nobody switched them off, and run once a night."""
+    """All are on if nobody switched them off, and run once a night."""
     tasks = {task.type: task for task in system_tasks_of(workspace).all()}
     schedules = {entry.schedule: entry for entry in list_schedules(workspace.context)}
     assert schedules["task:retention"].status == "active"

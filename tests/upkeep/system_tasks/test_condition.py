@@ -13,7 +13,7 @@ DAY = 86_400.0
 
 
 def conditions(workspace: Workspace) -> list[object]:
-    """Give the findings of the check."""
+    """Return the findings of the check."""
     settings = replace(workspace.settings, daily_memory_enabled=True)
     tasks = [system_tasks_of(workspace).get(TASK)]
     agents = workspace.agents.records()

@@ -15,7 +15,7 @@ GOOD = "Tidy {{memory_content}}. Answer with ===PERSISTENT=== and ===ARCHIVED===
 
 @pytest.fixture
 def task(workspace: Workspace) -> SystemTask:
-    """Give the built-in task."""
+    """Return the built-in task."""
     return system_tasks_of(workspace).get("daily_memory_generation")
 
 

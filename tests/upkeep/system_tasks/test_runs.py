@@ -22,7 +22,7 @@ from tests.conftest import Clock
 
 
 def tidy(run: TaskRun) -> TaskResult:
-    """Fail where it is asked to."""
+    """Fail if it is asked to."""
     if run.params.get("fail"):
         raise Unavailable("the shelf", "it is locked")
     return TaskResult("tidied", details={"pages": 1})

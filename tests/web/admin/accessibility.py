@@ -30,7 +30,7 @@ def checker() -> str:
 
 
 def find_faults(page: Page, run: str = RUN) -> list[str]:
-    """Give what keeps people from using a page, and whether it is wider than the window."""
+    """Return what keeps people from using a page, and whether it is wider than the window."""
     page.evaluate(checker())
     violations = page.evaluate(run)["violations"]
     faults = [

@@ -28,7 +28,7 @@ LONG = 30_000  # milliseconds: a slow machine with other tests on it
 
 
 def find_chromium() -> str:
-    """Give the path of the system's Chromium; "" where there is none."""
+    """Return the path of the system's Chromium, or "" if there is none."""
     names = (os.environ.get("LOOSELEAF_CHROMIUM", ""), *NAMES)
     return next((path for name in names if name and (path := shutil.which(name))), "")
 

@@ -71,7 +71,7 @@ def test_what_is_not_there_is_said_in_the_frame(house: Site) -> None:
 
 
 def forms() -> list[str]:
-    """Give the address of every page of ours that takes a form."""
+    """Return the address of every page of ours that takes a form."""
     pages = AdminPages()
     register_pages(pages, RecentRequests())
     call_features("register_admin_pages", pages=pages)

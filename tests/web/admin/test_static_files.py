@@ -18,7 +18,7 @@ def test_a_file_is_kept_by_its_version(site: Site) -> None:
 
 
 def test_a_file_is_sent_as_asked_for(site: Site) -> None:
-    """Compressed where the browser takes that."""
+    """Compressed if the browser takes that."""
     plain = site.client.get("/static/frame.js", headers={"accept-encoding": "identity"})
     assert plain.content == read_static_files()["frame.js"].content
     assert gzip.decompress(read_static_files()["frame.js"].gzip_content) == plain.content

@@ -73,7 +73,7 @@ def fill(site: Site) -> None:
 
 
 def versions(site: Site) -> dict[str, Any]:
-    """Give the bytes of every page, and every record, pipeline, flow, file and job there is."""
+    """Return the bytes of every page, and every record, pipeline, flow, file and job there is."""
     root = site.workspace.root
     store = site.workspace.store
     shelf = site.workspace.agents.resolve("ada").shelf
@@ -100,7 +100,7 @@ def page_of(name: str) -> str:
 
 
 def tag(site: Site, name: str) -> str:
-    """Give the entity tag of the page, pipeline or flow that an operation would change."""
+    """Return the entity tag of the page, pipeline or flow that an operation would change."""
     for noun in ("pipeline", "flow"):
         if noun in ARGUMENTS[name]:
             shown = site.run(f"looseleaf/show-{noun}", **{noun: ARGUMENTS[name][noun]})
@@ -110,7 +110,7 @@ def tag(site: Site, name: str) -> str:
 
 @pytest.fixture
 def administrator(opens: Opens) -> tuple[Site, str]:
-    """Serve pages, a pipeline and a flow, and give a token that may do everything."""
+    """Serve pages, a pipeline and a flow, and return a token that may do everything."""
     site = opens(daily_memory_enabled=True)
     fill(site)
     site.user("root", capabilities=["manage_options"])

@@ -12,13 +12,13 @@ APPEND = {"file": "notes.md", "content": "- tea"}
 
 
 def last_change(site: Site) -> dict[str, Any]:
-    """Give the newest change of notes.md."""
+    """Return the newest change of notes.md."""
     changes: list[dict[str, Any]] = site.run("looseleaf/page-history", file="notes.md")
     return changes[-1]
 
 
 def last_event(site: Site) -> dict[str, Any]:
-    """Give the newest event of the audit."""
+    """Return the newest event of the audit."""
     event: dict[str, Any] = site.run("looseleaf/list-audit", limit=1)[0]["event"]
     return event
 

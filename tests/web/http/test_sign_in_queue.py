@@ -23,7 +23,7 @@ async def hold(queue: SignInQueue, address: str, name: str, order: list[str]) ->
 
 
 def run_attempts(attempts: list[tuple[str, str]], limit: int = 1) -> list[str]:
-    """Let attempts come one after the other; give the order of their turns."""
+    """Let attempts come one after the other; return the order of their turns."""
     order: list[str] = []
 
     async def run() -> None:

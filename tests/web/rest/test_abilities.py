@@ -53,7 +53,7 @@ def test_the_published_arguments_are_those_that_are_taken(name: str) -> None:
 
 
 def test_our_own_route_gives_the_whole_result(site: Site, token: str) -> None:
-    """In our envelope, where the run route answers as the original plugin does."""
+    """In our envelope, if the run route answers as the original plugin does."""
     asked = {"file": "MEMORY.md"}
     name = "datamachine/list-agent-memory-sections"
     flat = site.ask("POST", f"{RUN}/{name}/run", token, json=asked).json()
@@ -213,7 +213,7 @@ def test_a_form_is_415_at_every_address(site: Site) -> None:
 
 
 def test_a_text_of_digits_in_an_address_stays_a_text(site: Site) -> None:
-    """Also where the name of the argument ends in _id, as that of a step does."""
+    """Even if the name of the argument ends in _id, as that of a step does."""
     for name, operation in CATALOG.items():
         for argument, (types, _) in kinds_of(operation).items():
             if "string" in types and "integer" not in types:

@@ -51,7 +51,7 @@ def says(chatty: Site) -> Says:
 
 @pytest.fixture
 def mine(chatty: Site) -> str:
-    """Give a token of ada's owner."""
+    """Return a token of ada's owner."""
     return chatty.token()
 
 

@@ -30,7 +30,7 @@ CONDITIONS: dict[str, Callable[[bytes], Headers]] = {
 
 
 async def ask(app: Any, path: str, headers: Headers) -> tuple[int, dict[bytes, bytes], bytes]:  # noqa: ANN401 - an application
-    """Ask an application without a server; give status, headers and body."""
+    """Ask an application without a server; return status, headers and body."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
         "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": b"",

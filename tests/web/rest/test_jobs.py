@@ -26,7 +26,7 @@ STEPS = [{"type": "input", "settings": {"source": "text", "text": "Hello"}}]
 
 
 def admin(site: Site) -> str:
-    """Give a token that may do everything."""
+    """Return a token that may do everything."""
     token: str = site.run("looseleaf/create-token", user=1)["token"]
     return token
 

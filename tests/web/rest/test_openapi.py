@@ -71,7 +71,7 @@ def test_every_endpoint_names_an_operation() -> None:
 
 @pytest.fixture
 def credentials(opens: Opens) -> tuple[Site, dict[str, str]]:
-    """Serve a workspace, and give a token of every kind."""
+    """Serve a workspace, and return a token of every kind."""
     site = opens(daily_memory_enabled=True)
     site.user("boss", capabilities=["manage_options"])
     site.user("eve")
@@ -111,7 +111,7 @@ def test_whatever_is_sent_the_answer_is_one_of_those_described(
 
 @pytest.fixture
 def seed_number(seed: int) -> int:
-    """Give the seed under a name that hypothesis does not use."""
+    """Return the seed under a name that hypothesis does not use."""
     return seed
 
 

@@ -133,7 +133,7 @@ def test_json_cannot_hold_bytes_that_are_not_text(site: Site, token: str) -> Non
     ],
 )
 def test_accept_chooses_text_or_json(site: Site, token: str, accept: str, kind: str) -> None:
-    """Text only where it is asked for by name."""
+    """Text only if it is asked for by name."""
     found = site.ask("GET", MEMORY, token, headers={"accept": accept})
     assert found.headers["content-type"] == kind
     assert found.headers["vary"] == "accept"

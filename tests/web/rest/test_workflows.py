@@ -8,7 +8,7 @@ PIPELINES, FLOWS = f"{API}/pipelines", f"{API}/flows"
 
 
 def admin(site: Site) -> str:
-    """Give a token that may do everything."""
+    """Return a token that may do everything."""
     made: str = site.run("looseleaf/create-token", user=1)["token"]
     return made
 
@@ -57,7 +57,7 @@ def test_flows_at_the_routes_of_the_plugin(site: Site) -> None:
 
 
 def test_a_change_keeps_the_version_in_its_header(site: Site) -> None:
-    """412 where another version is there; the answer has the new ETag."""
+    """412 if another version is there; the answer has the new ETag."""
     token = admin(site)
     tag = site.ask("POST", PIPELINES, token, json={"name": "News"}).headers["etag"]
     address = f"{PIPELINES}/1"

@@ -32,7 +32,7 @@ def test_the_example_of_the_reference() -> None:
 
 
 def test_a_target_of_ones_own_must_be_registered() -> None:
-    """`custom-store` counts only where it is named."""
+    """`custom-store` counts only if it is named."""
     policy = {"daily_memory": {"egress": ["custom-store"]}}
     assert normalize_egress(policy) == {}
     known = normalize_egress(policy, targets=(*TARGETS, "custom-store"))

@@ -23,7 +23,7 @@ HIDDEN = "correct-horse-battery"
     ],
 )
 def test_a_key_that_announces_a_secret_masks_its_value(key: str) -> None:
-    """In every spelling; also where the value is a list or an object."""
+    """In every spelling; even if the value is a list or an object."""
     for entry in (HIDDEN, [HIDDEN], {"x": HIDDEN}):
         assert SecretMask().mask({key: entry}) == {key: MASK}
 

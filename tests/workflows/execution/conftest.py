@@ -12,7 +12,7 @@ from tests.workflows.execution.house import House
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    """Give a house on SQLite."""
+    """Yield a house on SQLite."""
     fresh_house = House(tmp_path / "root")
     yield fresh_house
     fresh_house.close()
@@ -20,7 +20,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 @pytest.fixture
 def any_house(tmp_path: Path, database_url: str) -> Iterator[House]:
-    """Give a house on each database in turn."""
+    """Yield a house on each database in turn."""
     fresh_house = House(tmp_path / "root", database_url)
     yield fresh_house
     fresh_house.close()

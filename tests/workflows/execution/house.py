@@ -54,7 +54,7 @@ class WorkspaceServices:
 
 
 def die_at(run: StepRun, point: str) -> None:
-    """Kill this process where the settings of the step say so, once."""
+    """Kill this process if the settings of the step say so, once."""
     mark = Path(run.settings.get("mark", "/nowhere"))
     if run.settings.get("die") == point and not mark.exists():
         mark.write_text(str(os.getpid()))
@@ -62,7 +62,7 @@ def die_at(run: StepRun, point: str) -> None:
 
 
 def say(run: StepRun) -> StepOutcome:
-    """Give a packet with a text."""
+    """Return a packet with a text."""
     die_at(run, "begin")
     packet = create_packet("item", {"content": run.settings["text"]}, now=run.parts.clock())
     die_at(run, "end")
@@ -120,7 +120,7 @@ def break_down(_run: StepRun) -> StepOutcome:
 
 
 def step_types() -> StepTypes:
-    """Give the types of steps of the tests."""
+    """Return the types of steps of the tests."""
     types = StepTypes()
     register_core_packets(types.packets)
     for function in (say, note, stumble, linger, hold_gate, end_as, break_down):
@@ -170,7 +170,7 @@ class House:
     def worker(
         self, options: WorkerOptions = QUICK, log: Callable[[JobEvent], None] | None = None
     ) -> Worker:
-        """Give a worker that is not started."""
+        """Return a worker that is not started."""
         parts = JobParts(
             queue=self.store.queue,
             step_types=step_types(),

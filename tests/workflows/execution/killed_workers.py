@@ -55,7 +55,7 @@ class Points:
                 self._die(label)
 
     def die_early(self, label: str) -> None:
-        """Die at a point before the first thread runs a job, where the life is to be that short."""
+        """Die at a point before the first thread runs a job, if the life is to be that short."""
         if self._limit is not None and self._limit < EARLY.get(label, 0):
             self._die(label)
 

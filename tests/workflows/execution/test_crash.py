@@ -51,7 +51,7 @@ def kill_and_finish(house: House, deaths: list[tuple[int, str]], folder: Path) -
 
 
 def expected_notes(jobs: list[int]) -> list[str]:
-    """Give the lines that the jobs must have written, each once."""
+    """Return the lines that the jobs must have written, each once."""
     return sorted(
         f"{job_id}: text {number} ({step})" for number, job_id in enumerate(jobs) for step in (1, 2)
     )

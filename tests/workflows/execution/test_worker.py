@@ -160,7 +160,7 @@ def test_a_job_that_ends_before_it_is_run_again_is_left_alone(house: House) -> N
 
 
 def test_a_worker_can_be_waited_for_until_nothing_is_due(house: House) -> None:
-    """Also where the jobs are those of a worker that died, and with a line for each of them."""
+    """Even if the jobs are those of a worker that died, and with a line for each of them."""
     jobs = [house.add(("say", {"text": "x"}), ("note", {})) for _ in range(6)]
     abandoned = house.store.queue.claim("a-worker-that-died", Limits())
     assert abandoned is not None

@@ -46,7 +46,7 @@ class Server:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[SqlJobStore]:
-    """Give the tables of jobs of a fresh database."""
+    """Yield the tables of jobs of a fresh database."""
     (tmp_path / ".looseleaf").mkdir()
     database = Database("", str(tmp_path))
     yield SqlJobStore(database, clock=clock)
@@ -55,7 +55,7 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[SqlJobStore]:
 
 @pytest.fixture
 def any_store(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlJobStore]:
-    """Give the tables of jobs of each database in turn."""
+    """Yield the tables of jobs of each database in turn."""
     (tmp_path / ".looseleaf").mkdir()
     database = Database(database_url, str(tmp_path))
     yield SqlJobStore(database, clock=clock)
@@ -63,7 +63,7 @@ def any_store(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlJo
 
 
 def next_run(store: SqlJobStore) -> float | None:
-    """Give the next time of the schedule."""
+    """Return the next time of the schedule."""
     return store.schedules.list()["task:tidy"].next_run
 
 

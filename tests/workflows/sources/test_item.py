@@ -6,7 +6,7 @@ from looseleaf.workflows.sources.item import LONGEST_TEXT, create_item, cut_text
 
 
 def test_an_item_is_known_by_its_identity_then_its_address_then_its_text() -> None:
-    """The same entry has the same key, also where its text was edited."""
+    """The same entry has the same key, even if its text was edited."""
     named = create_item(identity="urn:1", title="a", content="x")
     assert named.key == create_item(identity="urn:1", title="b", content="y").key
     assert create_item(url="u", title="a").key == create_item(url="u", title="b").key

@@ -25,7 +25,7 @@ JOURNAL = '/call agent_daily_memory {"action": "write", "content": "- News publi
 
 
 def queue(bench: Bench, mode: str, *prompts: str) -> None:
-    """Give the flow a queue of prompts."""
+    """Add a queue of prompts to the flow."""
     queued = tuple(QueuedPrompt(prompt) for prompt in prompts)
     flows = definitions_of(bench.workspace).flows
     flows.change(bench.flow.id, lambda flow: replace(flow, queue_mode=mode, prompt_queue=queued))

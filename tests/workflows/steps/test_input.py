@@ -51,7 +51,7 @@ def test_items_of_a_feed_are_taken_once(open_bench: Opener) -> None:
 
 
 def test_a_source_can_be_read_anew_every_time(open_bench: Opener) -> None:
-    """Where items are not skipped, every job gets them."""
+    """If items are not skipped, every job gets them."""
     with run_server(build_handler(FEED)) as server:
         bench = allowed(open_bench, server.port)
         settings = {"source": "feed", "url": server.url, "skip_processed": False, "max_items": 1}

@@ -46,7 +46,7 @@ def test_a_section_is_set(bench: Bench) -> None:
 
 
 def test_a_day_gets_an_entry_once(bench: Bench) -> None:
-    """The day is that of the job's start, also where the step runs again after midnight."""
+    """The day is that of the job's start, even if the step runs again after midnight."""
     settings = {"target": "daily", "template": "- {{content}}"}
     bench.run("memory_update", settings, ai_response("Published the news"))
     bench.clock.advance(days=1)

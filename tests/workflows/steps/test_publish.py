@@ -57,7 +57,7 @@ class Site:
 
 
 def site_settings(port: int, password: str = PASSWORD) -> str:
-    """Give settings with a site on loopback."""
+    """Return settings with a site on loopback."""
     return (
         f'outgoing_private_hosts = ["127.0.0.1:{port}"]\n'
         f'[wordpress_sites.blog]\nurl = "http://127.0.0.1:{port}/"\nuser = "bot"\n'
@@ -107,7 +107,7 @@ def test_a_title_cannot_lead_out_of_the_folder(open_bench: Opener, tmp_path: Pat
 
 
 def test_a_post_is_published_once(open_bench: Opener) -> None:
-    """Also where the site saved it and the answer was lost."""
+    """Even if the site saved it and the answer was lost."""
     site = Site()
     with run_server(site.handle) as server:
         bench = open_bench(site_settings(server.port))

@@ -32,7 +32,7 @@ DAYS = {2: {"2026/03": ["16"]}}
 
 
 def build_pipeline() -> dict[str, Any]:
-    """Give a pipeline as `GET /pipelines/{id}` does: its steps in a map, with other keys."""
+    """Return a pipeline as `GET /pipelines/{id}` does: its steps in a map, with other keys."""
     return {
         "pipeline_id": "5",
         "pipeline_name": "Weekly  review",
@@ -57,7 +57,7 @@ def build_pipeline() -> dict[str, Any]:
 
 
 def build_flow(**scheduling: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    """Give a flow as `GET /pipelines/{id}` does."""
+    """Return a flow as `GET /pipelines/{id}` does."""
     return {
         "flow_id": 7,
         "flow_name": "Monday",
@@ -181,7 +181,7 @@ Settings = Callable[[Path, Server], str]
 
 
 def write_settings(root: Path, server: Server) -> str:
-    """Name the site in the settings of a workspace; give its address."""
+    """Name the site in the settings of a workspace; return its address."""
     (root / "looseleaf.toml").write_text(
         f'outgoing_private_hosts = ["127.0.0.1:{server.port}"]\n[wordpress_sites.paper]\n'
         f'url = "{server.url}"\nuser = "ines"\npassword = "abcd efgh"\n'

@@ -92,7 +92,7 @@ def write(document: dict[str, Any]) -> bytes:
 
 @pytest.fixture
 def files() -> dict[str, bytes]:
-    """Give the files of the bundle."""
+    """Return the files of the bundle."""
     return {
         "manifest.json": write(MANIFEST),
         "memory/USER.md": b"# Human\n",

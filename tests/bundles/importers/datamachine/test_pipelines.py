@@ -28,7 +28,7 @@ JSON = st.recursive(
 
 
 def reader() -> tuple[PipelineReader, list[NotImported]]:
-    """Give a reader and the list that it notes to."""
+    """Return a reader and the list that it notes to."""
     left_out: list[NotImported] = []
     return PipelineReader(SourceSite("paper", FileRegistry()), left_out), left_out
 

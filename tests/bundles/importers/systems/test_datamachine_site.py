@@ -71,7 +71,7 @@ def test_only_sites_of_the_settings_are_asked(tmp_path: Path) -> None:
 
 
 def client_for(port: int) -> HttpClient:
-    """Give a client that may ask a server on loopback."""
+    """Return a client that may ask a server on loopback."""
     return HttpClient(AllowList((), (HostRule("127.0.0.1", port),)))
 
 

@@ -77,7 +77,7 @@ def test_the_state_folder_leads_to_its_workspace(tmp_path: Path) -> None:
 
 
 def test_the_older_name_of_the_memory_is_known(tmp_path: Path) -> None:
-    """memory.md is MEMORY.md where there is no other."""
+    """memory.md is MEMORY.md if there is no other."""
     write_tree(tmp_path, {"SOUL.md": "s\n", "TOOLS.md": "t\n", "memory.md": "m\n"})
     pages = openclaw.read(SourceFolder(str(tmp_path))).pages
     assert {page.filename for page in pages} == {"SOUL.md", "TOOLS.md", "MEMORY.md"}

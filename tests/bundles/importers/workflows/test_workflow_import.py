@@ -37,7 +37,7 @@ class Case:
         return report
 
     def actions(self) -> dict[str, str]:
-        """Import and give the action for each part."""
+        """Import and return the action for each part."""
         return {part.source: part.action for part in self.run().workflows}
 
 
@@ -124,7 +124,7 @@ def test_an_import_that_was_killed_is_completed(case: Case) -> None:
 
 
 def test_a_change_of_the_source_arrives(case: Case) -> None:
-    """Where nobody changed the definition here; a new flow is added."""
+    """If nobody changed the definition here; a new flow is added."""
     case.run()
     changed = build_pipeline()
     changed["pipeline_config"][STEPS["ai"]]["system_prompt"] = "Write two lines."

@@ -42,7 +42,7 @@ HEARD: list[str] = []
 
 @hookimpl
 def register_files(files: FileRegistry) -> None:
-    """Give every prompt the style guide, after the rules."""
+    """Add the style guide to every prompt, after the rules."""
     files.register(PAGE, 8, layer="shared", description="How we write.")
 
 

@@ -40,7 +40,7 @@ def test_the_lease_of_a_living_process_is_held() -> None:
 
 @linux
 def test_a_lease_of_a_process_that_ended_is_gone() -> None:
-    """Also where its number was given to another process since."""
+    """Even if its number was given to another process since."""
     module = "looseleaf.stores.database.chat.lease_holder"
     script = f"from {module} import create_lease; print(create_lease())"
     done = subprocess.run(

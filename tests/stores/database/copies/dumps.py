@@ -30,7 +30,7 @@ def change_schema(folder: Path, **fields: Any) -> None:  # noqa: ANN401
 
 
 def change_table(folder: Path, name: str, lines: bytes) -> None:
-    """Give a table of a dump other lines, with their hash and their number."""
+    """Replace the lines of a table in a dump, with their hash and their number."""
     (folder / f"{name}.jsonl").write_bytes(lines)
     tables = json.loads((folder / "schema.json").read_text())["tables"]
     for table in tables:

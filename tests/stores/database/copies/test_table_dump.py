@@ -37,7 +37,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Give a folder that could be a workspace."""
+    """Return a folder that could be a workspace."""
     (tmp_path / "home/.looseleaf").mkdir(parents=True)
     return tmp_path / "home"
 

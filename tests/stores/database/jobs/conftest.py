@@ -15,7 +15,7 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def store(accounts: SqlAccounts, clock: Clock) -> SqlJobStore:
-    """Give the tables of jobs of a fresh database."""
+    """Return the tables of jobs of a fresh database."""
     return SqlJobStore(accounts.database, clock=clock)
 
 

@@ -22,7 +22,7 @@ ANY = Limits()
 
 
 def add(store: SqlJobStore, *, agent: int = 0, model: str = "", not_before: float = 0.0) -> int:
-    """Add a job and give its number."""
+    """Add a job and return its number."""
     job = NewJob(
         label="x", snapshot={}, steps=STEPS, agent_id=agent, model=model, not_before=not_before
     )

@@ -23,7 +23,7 @@ STEPS = (StepRecord(id="a", type="say", label="Say"), StepRecord(id="b", type="n
 
 
 def new_job(**fields: Any) -> NewJob:  # noqa: ANN401 - fields of a job
-    """Give a job with two steps."""
+    """Return a job with two steps."""
     return NewJob(label=fields.pop("label", "News"), snapshot={"text": "ä"}, steps=STEPS, **fields)
 
 

@@ -11,5 +11,5 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def definitions(accounts: SqlAccounts, clock: Clock) -> SqlDefinitions:
-    """Give the definitions of a fresh database."""
+    """Return the definitions of a fresh database."""
     return SqlDefinitions(accounts.database, clock=clock)

@@ -57,7 +57,7 @@ def test_memory_files_have_a_column_of_their_own(
 
 
 def test_slugs_are_unique_in_an_agent(definitions: SqlDefinitions) -> None:
-    """A name may come twice; a slug that was asked for is refused where it is taken."""
+    """A name may come twice; a slug that was asked for is refused if it is taken."""
     slugs = [definitions.pipelines.add(NEWS).slug for _ in range(3)]
     assert slugs == ["daily-music-news", "daily-music-news-2", "daily-music-news-3"]
     assert definitions.pipelines.add(replace(NEWS, agent_id=4)).slug == "daily-music-news"

@@ -13,7 +13,7 @@ from tests.conftest import Clock
 
 @pytest.fixture
 def items(accounts: SqlAccounts, clock: Clock) -> SqlProcessedItems:
-    """Give the items of a fresh database."""
+    """Return the items of a fresh database."""
     return SqlProcessedItems(accounts.database, clock=clock)
 
 

@@ -21,7 +21,7 @@ BY = Change(provenance=Provenance("ada"))
 
 
 def record_of(workspace: Workspace, slug: str) -> Path:
-    """Give the path of an agent's record."""
+    """Return the path of an agent's record."""
     return Path(workspace.root, "agents", slug, "agent.json")
 
 

@@ -25,7 +25,7 @@ def test_any_bytes_come_back(old: bytes, new: bytes) -> None:
 
 @given(old=LINES, new=LINES, times=st.integers(1, 50))
 def test_texts_that_share_lines_come_back(old: list[bytes], new: list[bytes], times: int) -> None:
-    """Also where lines repeat, and end in several ways."""
+    """Even if lines repeat, and end in several ways."""
     assert applied(b"".join(old) * times, b"".join(new) * times) == b"".join(new) * times
 
 

@@ -17,7 +17,7 @@ VERSIONS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a pack of three groups."""
+    """Return a folder with a pack of three groups."""
     (tmp_path / "pack").write_bytes(b"".join(encode_groups(VERSIONS)))
     return tmp_path
 
@@ -41,7 +41,7 @@ def damage(folder: Path, place: int, content: bytes) -> None:
 
 
 def readable(pack: PackFile) -> list[int]:
-    """Give the numbers of the versions that can be read, and come back as they were."""
+    """Return the numbers of the versions that can be read, and come back as they were."""
     contents = [(number, pack.read(number)) for number, _ in VERSIONS]
     assert all(content in (None, VERSIONS[number - 1][1]) for number, content in contents)
     return [number for number, content in contents if content is not None]
@@ -79,7 +79,7 @@ def test_a_damaged_group_leaves_the_others(folder: Path) -> None:
 
 @pytest.mark.parametrize("place", range(HEAD.size))
 def test_a_damaged_head_leaves_the_others(folder: Path, place: int) -> None:
-    """The next group is found even where a length is wrong."""
+    """The next group is found even if a length is wrong."""
     middle = opened(folder).heads[1]
     damage(folder, middle.offset + place, b"\xee")
     pack = opened(folder)

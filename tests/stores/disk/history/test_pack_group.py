@@ -1,4 +1,4 @@
-"""Groups of a pack: bounded, self-contained, and never read where they are damaged."""
+"""Groups of a pack: bounded, self-contained, and never read if they are damaged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = b"# Notes\n\n" + b"".join(b"- fact number %d\n" % number for number in ra
 
 
 def texts(count: int) -> list[tuple[int, bytes]]:
-    """Give versions of a page that grows by a line each time."""
+    """Return versions of a page that grows by a line each time."""
     return [(number, TEXT + b"- line\n" * number) for number in range(1, count + 1)]
 
 

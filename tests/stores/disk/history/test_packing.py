@@ -33,13 +33,13 @@ SECRET = b"hunter2-correct-horse"
 
 
 def text(number: int) -> bytes:
-    """Give what the page said at a revision."""
+    """Return what the page said at a revision."""
     return b"# Memory\n\n" + b"".join(b"- fact %d\n" % fact for fact in range(number))
 
 
 @pytest.fixture
 def written(store: DiskStore) -> DiskStore:
-    """Give a store whose page was written forty times."""
+    """Return a store whose page was written forty times."""
     for number in range(1, COUNT + 1):
         put(store, MEMORY, text(number))
     return store
@@ -47,12 +47,12 @@ def written(store: DiskStore) -> DiskStore:
 
 @pytest.fixture
 def folder(root: Path) -> Path:
-    """Give the folder of the page's history."""
+    """Return the folder of the page's history."""
     return history_folder_of(root)
 
 
 def files(folder: Path) -> list[int]:
-    """Give the numbers of the versions that have files."""
+    """Return the numbers of the versions that have files."""
     return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
 
 
@@ -209,7 +209,7 @@ class TestOtherPrograms:
     def test_files_of_packed_versions_go_the_next_time(
         self, written: DiskStore, history: DiskHistory, folder: Path
     ) -> None:
-        """Where a run was cut short; a file with another text stays."""
+        """If a run was cut short; a file with another text stays."""
         history.pack(MEMORY)
         for number in (2, 3, 4):
             (folder / str(number)).write_bytes(text(number))
@@ -313,7 +313,7 @@ class TestDamage:
 
     @pytest.fixture
     def damaged(self, written: DiskStore, history: DiskHistory, folder: Path) -> DiskStore:
-        """Give a store whose pack has a damaged group."""
+        """Return a store whose pack has a damaged group."""
         history.pack(MEMORY)
         with (folder / "pack").open("r+b") as pack:
             pack.seek(-3, os.SEEK_END)

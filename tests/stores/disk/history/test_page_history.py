@@ -35,12 +35,12 @@ SECRET = b"hunter2-correct-horse"
 
 @pytest.fixture
 def log(root: Path) -> Path:
-    """Give the file of the page's log."""
+    """Return the file of the page's log."""
     return history_folder_of(root) / "log"
 
 
 def written(path: Path) -> tuple[int, ...]:
-    """Say what only writing to a file changes; reading may change the rest of its status."""
+    """Return what only writing to a file changes; reading may change the rest of its status."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -52,7 +52,7 @@ STEPS = ("write", "edit outside", "delete", "remove outside", "purge", "tear the
 def test_the_latest_revision_is_the_last_of_all(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:
-    """Whatever was done to a page, here or outside, and also where the log ends in half a line."""
+    """Whatever was done to a page, here or outside, and even if the log ends in half a line."""
     root = tmp_path_factory.mktemp("latest")
     now = time.time()  # the time of a removal that nobody logged is that of the look at it
     store = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=lambda: now)
@@ -198,7 +198,7 @@ class TestPrune:
     def test_a_failed_prune_does_not_fail_the_write(
         self, store: DiskStore, history: DiskHistory, root: Path, log: Path, clock: Clock
     ) -> None:
-        """Where the history is damaged, pages are still written, and the damage is still told."""
+        """If the history is damaged, pages are still written, and the damage is still told."""
         for number in range(1, page_changes._PRUNE_EVERY):
             put(store, MEMORY, b"%d\n" % number)
         clock.advance(days=91)
@@ -313,7 +313,7 @@ class TestDamage:
     def test_a_log_that_is_gone_takes_the_page_for_a_new_one(
         self, store: DiskStore, history: DiskHistory, root: Path
     ) -> None:
-        """Where someone removed our folder, pages stay and are written as ever."""
+        """If someone removed our folder, pages stay and are written as ever."""
         put(store, MEMORY, b"one\n")
         os.rename(root / ".looseleaf", root / "elsewhere")
         assert [one.operation for one in history.revisions(MEMORY)] == ["outside"]
@@ -375,7 +375,7 @@ class TestMoments:
         assert pick_revision("a.md", [], 9.0) is None
 
     def test_a_moment_before_what_is_kept_is_not_known(self) -> None:
-        """Where older versions were pruned, nobody can say what the page was."""
+        """If older versions were pruned, nobody can say what the page was."""
         with pytest.raises(RevisionMissing, match="no longer kept"):
             pick_revision("a.md", list(self.REVISIONS[1:]), 9.0)
 

@@ -23,7 +23,7 @@ TEXTS = [f"# Memory\n\n- fact {number}\n".encode() * (number + 1) for number in 
 
 @pytest.fixture
 def store(tmp_path: Path) -> DiskStore:
-    """Give a store with one page in six versions."""
+    """Return a store with one page in six versions."""
     (tmp_path / "agents" / "ada").mkdir(parents=True)
     store = DiskStore(str(tmp_path), agent_folder=lambda _: "ada")
     for text in TEXTS:
@@ -33,13 +33,13 @@ def store(tmp_path: Path) -> DiskStore:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of the page's history."""
+    """Return the folder of the page's history."""
     return tmp_path / ".looseleaf/history/agent-1/MEMORY.md"
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """Give the page's file."""
+    """Return the page's file."""
     return tmp_path / "agents/ada/MEMORY.md"
 
 
@@ -153,7 +153,7 @@ def test_a_history_that_is_gone_is_missed(store: DiskStore, folder: Path) -> Non
 
 
 def test_an_empty_log_is_a_fault(store: DiskStore, folder: Path) -> None:
-    """Where versions lie beside it."""
+    """If versions lie beside it."""
     (folder / "log").write_bytes(b"")
     assert verify(store).faults == ("its log is empty",)
 

@@ -22,7 +22,7 @@ FILE = "pipeline-3/flow-5/jobs/job-7/data.json"
 
 @pytest.fixture
 def folders(root: Path) -> JobFolders:
-    """Give the folders of a fresh root."""
+    """Return the folders of a fresh root."""
     return JobFolders(RootFolder(str(root)), (0o600, 0o700))
 
 

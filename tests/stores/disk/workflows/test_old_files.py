@@ -18,7 +18,7 @@ ALL_KINDS = OldFileTimes(BEFORE, BEFORE, BEFORE)
 
 @pytest.fixture
 def old_files(root: Path) -> OldWorkflowFiles:
-    """Give the old files of a fresh root."""
+    """Return the old files of a fresh root."""
     return OldWorkflowFiles(RootFolder(str(root)))
 
 

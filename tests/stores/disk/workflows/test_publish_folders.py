@@ -19,7 +19,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def folders(root: Path, **paths: str) -> DiskPublishFolders:
-    """Give the folders of settings."""
+    """Return the folders of settings."""
     return DiskPublishFolders(Settings(root=str(root), publish_folders=tuple(paths.items())))
 
 

@@ -23,7 +23,7 @@ LIMITS = FileLimits(5_000_000, 3, (".txt", ".pdf"))
 
 @pytest.fixture
 def files(tmp_path: Path) -> UploadFolders:
-    """Give the files of an empty root."""
+    """Return the files of an empty root."""
     return UploadFolders(RootFolder(str(tmp_path)), PRIVATE)
 
 

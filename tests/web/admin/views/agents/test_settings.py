@@ -11,7 +11,7 @@ SETTINGS = "/admin/agents/ada/settings"
 
 
 def has_memory(site: Site) -> bool:
-    """Say whether MEMORY.md stands in the prompt now."""
+    """Return whether MEMORY.md stands in the prompt now."""
     prompt = site.run("looseleaf/compose-prompt", mode="chat", agent="ada", format="text")
     return "Lessons Learned" in prompt["text"]
 

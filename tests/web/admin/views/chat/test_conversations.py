@@ -44,7 +44,7 @@ def sessions(site: Site) -> list[dict[str, Any]]:
 
 
 def converse(site: Site, message: str) -> str:
-    """Have a conversation over REST as the administrator; give the address of its page."""
+    """Have a conversation over REST as the administrator; return the address of its page."""
     browser, csrf = site.sign_in()
     body = {"message": message, "agent": "ada"}
     answer = browser.post("/datamachine/v1/chat", json=body, headers={"x-csrf-token": csrf})
@@ -105,7 +105,7 @@ def test_an_answer_is_shown_while_it_comes_and_stopped(opens: Opens, open_tab: O
 
 
 def test_a_running_answer_is_stopped_by_a_form(opens: Opens) -> None:
-    """Where another window, or a browser without scripts, asks for it."""
+    """If another window, or a browser without scripts, asks for it."""
     began = threading.Event()
     site = scripted(opens, ("First", began.set, *PAUSES, " rest"))
     asking = threading.Thread(target=converse, args=(site, "Tell me"))

@@ -8,7 +8,7 @@ from looseleaf.web.admin.views.chat.transcript import MOST_CHARACTERS, describe_
 
 
 def result(content: str, *, failed: bool = False) -> MessageInfo:
-    """Give the result of a tool as a session has it."""
+    """Return the result of a tool as a session has it."""
     return MessageInfo(
         number=2, turn=1, time="2026-04-17T00:00:00Z", role="tool", content=content, failed=failed
     )

@@ -105,7 +105,7 @@ def test_a_search_marks_what_it_finds(diary: Site) -> None:
 
 
 def test_a_search_follows_what_is_typed(diary: Site, open_tab: OpenTab) -> None:
-    """And gives the calendar back where the words are taken out."""
+    """And gives the calendar back if the words are taken out."""
     page = open_tab(diary).open(JOURNAL)
     page.get_by_label("Words in the journal").fill("proxy")
     page.locator("#matches mark", has_text="proxy").wait_for()

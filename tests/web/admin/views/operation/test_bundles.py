@@ -26,7 +26,7 @@ def upload(browser: httpx2.Client, csrf: str, content: bytes, slug: str) -> http
 
 
 def hidden_field(text: str, name: str) -> str:
-    """Give the value of a hidden field of a page."""
+    """Return the value of a hidden field of a page."""
     match = re.search(rf'name="{name}" value="([^"]*)"', text)
     assert match
     return match[1]

@@ -65,7 +65,7 @@ def test_an_archive_is_uploaded_previewed_and_imported(
 
 
 def test_a_site_of_the_settings_is_offered(opens: Opens) -> None:
-    """Also where no folder of the server is open."""
+    """Even if no folder of the server is open."""
     paper = WordPressSite("paper", "https://paper.example.com/", "ines", None)
     browser, _ = opens(wordpress_sites=(paper,)).sign_in()
     text = browser.get(IMPORT).text

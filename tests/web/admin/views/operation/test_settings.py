@@ -12,7 +12,7 @@ SETTINGS = "/admin/settings"
 
 
 def current(site: Site, name: str) -> object:
-    """Give a setting as the operation lists it."""
+    """Return a setting as the operation lists it."""
     rows = site.run("looseleaf/list-settings")
     return next(row["setting"] for row in rows if row["name"] == name)
 

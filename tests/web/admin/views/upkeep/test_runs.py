@@ -15,7 +15,7 @@ PAGE = "# Memory\n\n" + "".join(
 
 
 def memory(site: Site) -> str:
-    """Give the page of ada."""
+    """Return the page of ada."""
     return str(site.run("datamachine/get-agent-file", file="MEMORY.md", agent="ada")["content"])
 
 

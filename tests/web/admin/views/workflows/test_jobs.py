@@ -28,7 +28,7 @@ def press(opens: Opens) -> Iterator[Site]:
 
 
 def start(site: Site, *steps: object, label: str = "Album") -> int:
-    """Ask for a job of these steps, and give its number."""
+    """Ask for a job of these steps, and return its number."""
     job = site.run("datamachine/execute-workflow", agent="ada", steps=list(steps), label=label)
     return int(job["job_id"])
 
