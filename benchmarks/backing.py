@@ -58,7 +58,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def build_workspace(root: Path, count: int, seed: int) -> Workspace:
-    """Make a workspace whose agents have core pages, days, and a history of each page."""
+    """Create a workspace whose agents have core pages, days, and a history of each page."""
     workspace = Workspace.create(root, agent="agent-0001")
     record = workspace.agents.resolve("agent-0001")
     for name, text in workload.generate_journal(seed, days=DAYS):

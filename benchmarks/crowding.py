@@ -64,7 +64,7 @@ def _measure_crowd(
 
 
 def _run_writers(open_writer: Callable[[str], LineWriter], root: str, numbers: range) -> float:
-    """Let every process begin at the same moment; return the seconds until the last one ends."""
+    """Have every process begin at the same moment; return the seconds until the last one ends."""
     spawn = multiprocessing.get_context("spawn")
     barrier, times = spawn.Barrier(WRITERS, timeout=60), spawn.SimpleQueue()
     processes = [
@@ -136,7 +136,7 @@ def open_bare_appender(root: str) -> LineWriter:
 
 
 def format_line(place: int, number: int) -> str:
-    """Make a line with the number of its writer, and its own number."""
+    """Create a line with the number of its writer, and its own number."""
     return f"- {place} {number:04} wrote this"
 
 

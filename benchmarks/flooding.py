@@ -137,7 +137,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
 
 
 def prepare(root: Path) -> str:
-    """Make a workspace with a page whose last two versions are hard to compare; return a token."""
+    """Create a workspace whose page has two versions that are hard to compare; return a token."""
     workspace = Workspace.create(root, agent="ada")
     for seed in (1, 2):
         lines = [f"{number % 150:03}" for number in range(13_500)]
@@ -211,7 +211,7 @@ def attack_from_process(target: Target, names: list[str], part: float) -> Iterat
 
 
 async def attack_endlessly(target: Target, names: list[str], part: float) -> None:
-    """Let every attacker begin, say so, and go on until this process is ended."""
+    """Have every attacker begin, say so, and go on until this process is ended."""
     choices = [ATTACKS[name] for name in names]
     attackers = [attack for attack, count in choices for _ in range(max(1, int(count * part)))]
     tasks = [asyncio.create_task(_repeat_attack(attack, target)) for attack in attackers]

@@ -63,7 +63,7 @@ def _lint(texts: list[str], registry: FileRegistry) -> int:
 
 
 def _build_page(seed: int, size: int) -> str:
-    """Make a page of sections and facts, of about so many bytes."""
+    """Create a page of sections and facts, of about so many bytes."""
     facts = workload.build_core_pages(seed=seed)["MEMORY.md"].split("\n")
     lines = [line for line in facts if line.strip() and not line.startswith("#")]
     parts, length, number = ["# Memory\n"], 9, 0

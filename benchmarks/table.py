@@ -49,7 +49,7 @@ def build_row(
     target: float | None = None,
     wrong: str = "",
 ) -> Row:
-    """Make the row of a race."""
+    """Return the row of a race."""
     middle = compute_ratio(laps, limit)
     return Row(
         group,
@@ -66,12 +66,12 @@ def build_row(
 def build_figure_row(
     group: str, title: str, amount: float, *, unit: Literal["seconds", "bytes"]
 ) -> Row:
-    """Make the row of a figure that has no limit to be compared with."""
+    """Return the row of a figure that has no limit to be compared with."""
     return Row(group, title, Spread(amount, amount), unit=unit)
 
 
 def format_table(rows: list[Row]) -> str:
-    """Draw the rows as a Markdown table that is also legible as it is."""
+    """Render the rows as a Markdown table that is also legible as it is."""
     cells = [HEADS, *map(_format_cells, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(HEADS))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]

@@ -31,7 +31,7 @@ class Spread:
 
 
 def race(*runners: Runner, rounds: int, batch: int) -> list[Laps]:
-    """Let each run a batch of calls in every round, in turns; return seconds by round."""
+    """Have each run a batch of calls in every round, in turns; return seconds by round."""
     for runner in runners:
         _measure_batch(runner, min(batch, 3))
     laps: list[Laps] = [[] for _ in runners]

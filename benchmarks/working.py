@@ -134,7 +134,7 @@ def _compute_differences(laps: Laps, bare_laps: Laps) -> Spread:
 
 
 def _build_limit_row(title: str, seconds: Spread, limit: str, maximum: float) -> Row:
-    """Make the row of a figure that has an upper bound of its own."""
+    """Return the row of a figure that has an upper bound of its own."""
     ratio = seconds.p50 / maximum
     return Row(GROUP, title, seconds, limit, Spread(maximum, maximum), ratio, target=1.0)
 

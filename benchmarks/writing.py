@@ -131,7 +131,7 @@ def _measure_day(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[R
 
 
 def format_line(number: int) -> str:
-    """Make a bullet of 79 characters."""
+    """Create a bullet of 79 characters."""
     return f"- note {number:03} of what was learned today about the queue".ljust(79, ".")
 
 

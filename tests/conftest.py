@@ -76,7 +76,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Make a workspace folder with the folders of two agents, ada and bob."""
+    """Create a workspace folder with the folders of two agents, ada and bob."""
     workspace_root = tmp_path / "root"
     for folder in AGENTS.values():
         (workspace_root / "agents" / folder).mkdir(parents=True)
@@ -97,7 +97,7 @@ def history(store: DiskStore) -> DiskHistory:
 
 @pytest.fixture
 def workspace(tmp_path: Path, clock: Clock) -> Workspace:
-    """Make a workspace with one agent, ada."""
+    """Create a workspace with one agent, ada."""
     return Workspace.create(tmp_path / "workspace", name="House", agent="ada", clock=clock)
 
 

@@ -559,7 +559,7 @@ def one_place_writes_files(module: Module) -> Iterator[Fault]:
 
 
 def opens_to_write(call: ast.Call) -> bool:
-    """Tell by its mode, wherever among the first two arguments that stands."""
+    """Decide by its mode, wherever among the first two arguments that stands."""
     modes = [*call.args[:2], *(k.value for k in call.keywords if k.arg == "mode")]
     return any(
         isinstance(mode, ast.Constant)

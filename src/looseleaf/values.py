@@ -48,7 +48,7 @@ def value(cls: type[T]) -> type[T]: ...
 def value(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...  # noqa: F811 - an overload
 @dataclass_transform(frozen_default=True)
 def value(cls: Any = None, *, kw_only: bool = False) -> Any:  # noqa: ANN401, F811 - see above
-    """Turn a class of annotated fields into an immutable value with slots, `==`, hash and repr.
+    """Convert a class of annotated fields into an immutable value with slots, `==`, hash and repr.
 
     A class with more than six fields is decorated with `@value(kw_only=True)`, so that no call can
     mix up two of them. If the class has a static method `normal`, the fields pass through it by

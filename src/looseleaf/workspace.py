@@ -288,7 +288,7 @@ class Workspace:
         return self._authentication
 
     def _ask_for_stores(self) -> None:
-        """Let plugins pick the stores of shelves."""
+        """Have plugins pick the stores of shelves."""
         from looseleaf.memory.routing import HistoryByShelf, Shelves
 
         def pick(shelf: Shelf) -> Store:
@@ -302,5 +302,5 @@ class Workspace:
 
     @staticmethod
     def report(failure: str, error: Exception) -> None:
-        """Tell the operator about a failure that must not undo a finished change."""
+        """Report to the operator a failure that must not undo a finished change."""
         sys.stderr.write(f"looseleaf: {failure}: {type(error).__name__}: {error}\n")

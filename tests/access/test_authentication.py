@@ -37,7 +37,7 @@ def door(accounts: SqlAccounts, agents: DiskAgents, clock: Clock) -> Authenticat
 
 
 def shown(door: Authentication, **fields: object) -> str:
-    """Make a token as told; return its text."""
+    """Create a token as told; return its text."""
     return door.issue(
         replace(Credential(id="", kind="token", user_id=1, secret=""), **fields), DONE
     ).text

@@ -107,7 +107,7 @@ class MemoryAgents:
         return [self._deleted[number] for number in sorted(self._deleted)]
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
-        """Bring a deleted agent back with the same id."""
+        """Restore a deleted agent with the same id."""
         for record in self.deleted_records():
             if str(reference) in (record.slug, str(record.id)):
                 self._require_free(slug or record.slug)

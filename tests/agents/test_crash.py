@@ -28,7 +28,7 @@ def tracer() -> Iterator[Tracer]:
 
 
 def state_of(root: Path) -> dict[str, Any]:
-    """Tell all that a process which opens the workspace now sees of its agents, but for ids."""
+    """Return all that a process opening the workspace now sees of its agents, but for ids."""
     workspace = Workspace.open(root)
     agents = {}
     for record in workspace.agents.records():

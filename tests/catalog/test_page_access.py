@@ -42,7 +42,7 @@ READS = sorted(name for name, one in CATALOG.items() if one.read_only)
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Make a workspace in which one word stands on denied pages alone, now and in the past."""
+    """Create a workspace in which one word stands on denied pages alone, now and in the past."""
     made = Workspace.create(tmp_path / "memory", agent="ada")
     local = made.context
     for _ in range(2):

@@ -28,7 +28,7 @@ class Script:
     def ask(
         self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
-        """Say the next reply, word by word."""
+        """Stream the next reply, word by word."""
         self.questions.append(question)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if isinstance(reply, Exception):

@@ -38,7 +38,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 
 def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
-    """Let someone talk, cut the power, and return what they were told was kept."""
+    """Have someone talk, cut the power, and return what they were told was kept."""
     (disk.root / ".looseleaf").mkdir(exist_ok=True)
     Database("", str(disk.root)).close()
     os.sync()

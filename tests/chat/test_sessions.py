@@ -25,7 +25,7 @@ DONE = TurnOutcome(
 
 
 def said(chats: SqlChats, text: str = "Hello", answer: str = "Hi.", session: str = "") -> str:
-    """Say something and be answered."""
+    """Send a message and wait for the answer."""
     begun = chats.turns.begin(build_opening(text, session))
     chats.turns.end(lease_of(begun), (Message(role="assistant", text=answer),), DONE)
     return begun.session.id

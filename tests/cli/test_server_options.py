@@ -50,7 +50,7 @@ def clean_environment(home: Path) -> dict[str, str]:
 
 
 def make(root: Path) -> dict[str, str]:
-    """Make a workspace with something of everything, and a token of each role."""
+    """Create a workspace with something of everything, and a token of each role."""
     workspace = Workspace.create(root, name="House", agent="ada", surface="cli")
     context = workspace.acting(actor="tester")
 
@@ -650,7 +650,7 @@ def replies() -> Iterator[Replies]:
                     self.wfile.write(body)
 
             def log_message(self, *_given: object) -> None:
-                """Say nothing."""
+                """Print nothing."""
 
         server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -106,7 +106,7 @@ def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def main(command: str, archive: str) -> None:
-    """Make a workspace and put it into an archive."""
+    """Create a workspace and put it into an archive."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "memory"
         root.mkdir()

@@ -27,7 +27,7 @@ Absence = Callable[[Path], Callable[[], object]]
 
 
 def moved_away(root: Path) -> Callable[[], object]:
-    """Take the folder away; return what brings it back."""
+    """Remove the folder; return what brings it back."""
     away = root.with_name("away")
     root.rename(away)
     return lambda: away.rename(root)
@@ -47,7 +47,7 @@ def unmounted(root: Path) -> Callable[[], object]:
 
 
 def emptied(root: Path) -> Callable[[], object]:
-    """Take everything out of the folder."""
+    """Empty the folder."""
     away = root.with_name("away")
     away.mkdir()
     for name in os.listdir(root):

@@ -22,7 +22,7 @@ ERAS = ("auto", "legacy")  # 2026-07-28 without a handshake, and the protocols b
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Make a workspace with the agents ada and bob, and the journal switched on."""
+    """Create a workspace with the agents ada and bob, and the journal switched on."""
     folder = tmp_path / "memory"
     workspace = Workspace.create(folder, agent="ada")
     with open(folder / "looseleaf.toml", "a", encoding="utf-8") as settings:

@@ -38,7 +38,7 @@ TOKENS = {
 
 
 def principal_of(scope: Any) -> Principal | None:  # noqa: ANN401 - as ASGI has it
-    """Tell who shows this token."""
+    """Return who shows this token."""
     shown = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
     return TOKENS.get(shown)
 

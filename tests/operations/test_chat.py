@@ -63,7 +63,7 @@ class Talk:
         self.model.replies[:] = replies
 
     def send(self, message: str = "Hi", context: Context | None = None, **given: object) -> Any:  # noqa: ANN401
-        """Say something and wait for the answer."""
+        """Send a message and wait for the answer."""
         return invoke(context or self.local, SEND, {"message": message, **given})
 
 

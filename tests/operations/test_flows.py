@@ -21,7 +21,7 @@ from looseleaf.workflows.documents import ScheduleFields
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Make a workspace with the pipeline news."""
+    """Create a workspace with the pipeline news."""
     pipelines.create_pipeline(workspace.context, "News")
     return workspace
 

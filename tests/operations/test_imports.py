@@ -21,7 +21,7 @@ ADMINISTRATOR = Principal(
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Make a workspace with the agent ada."""
+    """Create a workspace with the agent ada."""
     return Workspace.create(tmp_path / "root", agent="ada")
 
 

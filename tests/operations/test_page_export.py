@@ -18,7 +18,7 @@ KEY = "sk-proj-" + "A1b2C3d4" * 4
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Make a workspace whose agent ada has pages and a day."""
+    """Create a workspace whose agent ada has pages and a day."""
     workspace = Workspace.create(tmp_path / "root", agent="ada")
     memory.write_page(workspace.context, "plans/garden.md", "# Garden\n")
     daily.write_day(workspace.context, "- Rain", date="2026-03-01", mode="append")

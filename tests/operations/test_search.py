@@ -24,7 +24,7 @@ SEARCH, FIND = "datamachine/search-agent-memory", "looseleaf/find-pages"
 
 @pytest.fixture
 def workspace(tmp_path: Path, clock: Clock) -> Workspace:
-    """Make a workspace with one fact in MEMORY.md, which AGENTS.md repeats."""
+    """Create a workspace with one fact in MEMORY.md, which AGENTS.md repeats."""
     root = tmp_path / "workspace"
     Workspace.create(root, agent="ada", clock=clock).close()
     settings = root / "looseleaf.toml"

@@ -21,7 +21,7 @@ from looseleaf.workflows.uploads.file_store import FileFolder
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Make a workspace with a pipeline that has a step input, and a flow."""
+    """Create a workspace with a pipeline that has a step input, and a flow."""
     context = workspace.context
     invoke(context, "looseleaf/create-pipeline", {"name": "News"})
     invoke(context, "looseleaf/create-flow", {"pipeline": 1, "name": "Morning"})

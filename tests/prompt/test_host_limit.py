@@ -149,7 +149,7 @@ TEXTS = st.lists(
 
 @st.composite
 def pieces(draw: st.DrawFn) -> Piece:
-    """Draw a page of some rank, a directive's words, or a notice."""
+    """Render a page of some rank, a directive's words, or a notice."""
     text = "".join(draw(TEXTS)) * draw(st.integers(1, 60)) or "x"
     kind = draw(st.sampled_from(["page", "words", "missing"]))
     name = draw(st.sampled_from(["A.md", "B.md", "a-rather-long-name-of-a-page.md"]))

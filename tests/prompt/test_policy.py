@@ -70,7 +70,7 @@ def test_the_resolver_equals_its_one_line_model(
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Make a workspace in which every page says whose it is."""
+    """Create a workspace in which every page says whose it is."""
     workspace = Workspace.create(tmp_path_factory.mktemp("crowded") / "root", agent="ada")
     for slug in ("bob", "eve"):
         workspace.agents.create(slug, owner=2)

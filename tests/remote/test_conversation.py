@@ -35,7 +35,7 @@ def event(document: dict[str, Any]) -> bytes:
 
 @pytest.fixture
 def asked() -> list[Asked]:
-    """Note what a server is asked, by path."""
+    """Record what a server is asked, by path."""
     return []
 
 
@@ -57,7 +57,7 @@ def tell(asked: list[Asked]) -> Iterator[Tell]:
                     self.wfile.flush()
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Answer nothing."""
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)

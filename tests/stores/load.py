@@ -45,7 +45,7 @@ class Load:
         self.fresh = 0
 
     def run(self, number: int, *, seed: int, seconds: float) -> None:
-        """Let the clients write for some seconds, then kill them."""
+        """Have the clients write for some seconds, then kill them."""
         assert self.driver.stdin
         self.driver.stdin.write(json.dumps([str(self.root), number, seed, seconds]) + "\n")
         self.driver.stdin.flush()

@@ -83,19 +83,19 @@ def leave_empty(store: DiskStore, root: Path) -> None:
 
 
 def with_save_in_place(store: DiskStore, root: Path) -> None:
-    """Let someone edit the page in place after the last write."""
+    """Have someone edit the page in place after the last write."""
     write_three_versions(store, root)
     save_in_place(root, b"one\ntwo\nthree, by hand\n")
 
 
 def with_save_moved_over(store: DiskStore, root: Path) -> None:
-    """Let someone replace the page after the last write."""
+    """Have someone replace the page after the last write."""
     write_three_versions(store, root)
     move_over(root, b"one\ntwo\nthree, by hand\n")
 
 
 def with_delete_outside(store: DiskStore, root: Path) -> None:
-    """Let someone remove the page after the last write."""
+    """Have someone remove the page after the last write."""
     write_three_versions(store, root)
     page_file_of(root).unlink()
 

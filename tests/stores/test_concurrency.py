@@ -28,7 +28,7 @@ less_often = pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytes
 
 
 def together(root: Path, task: str, count: int) -> list[Observation]:
-    """Let several processes do a task at the same time, and return all they were told."""
+    """Have several processes do a task at the same time, and return all they were told."""
     writers = [
         subprocess.Popen(
             [sys.executable, str(WRITER), str(root), task, f"w{number}", str(count)],

@@ -24,7 +24,7 @@ OUTSIDE = b"outside the root"
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """Make a folder outside the root with a page in it."""
+    """Create a folder outside the root with a page in it."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "MEMORY.md").write_bytes(OUTSIDE)

@@ -54,13 +54,13 @@ class Page(RuleBasedStateMachine):
         return self.page != (self.told[-1] if self.told else None)
 
     def tell(self, page: bytes | None) -> None:
-        """Note a change of ours, and before it what happened outside."""
+        """Record a change of ours, and before it what happened outside."""
         self.note()
         self.told.append(page)
         self.page = page
 
     def note(self) -> None:
-        """Note what happened outside."""
+        """Record what happened outside."""
         self.left = False
         if self.changed_outside():
             self.told.append(self.page)
@@ -147,7 +147,7 @@ class Page(RuleBasedStateMachine):
 
     @rule(content=contents, save=saves)
     def save_outside(self, content: bytes, save: object) -> None:
-        """Let someone save the page."""
+        """Have someone save the page."""
         assert callable(save)
         save(self.root, content)
         self.page = content
@@ -155,7 +155,7 @@ class Page(RuleBasedStateMachine):
     @precondition(lambda self: self.page is not None)
     @rule()
     def remove_outside(self) -> None:
-        """Let someone remove the page."""
+        """Have someone remove the page."""
         page_file_of(self.root).unlink()
         self.page = None
 

@@ -120,7 +120,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 def write_until_dark(
     disk: Disk, seconds: float, syncing: str, first_kind: str = ""
 ) -> list[list[str]]:
-    """Let a client write, cut the power, and return what it was answered before that.
+    """Have a client write, cut the power, and return what it was answered before that.
 
     The seconds begin at the first answer of a kind that is not 0.
     """

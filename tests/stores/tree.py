@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def create_memory_folder() -> Path:
-    """Make a folder in memory, if there is one: to test the order of things, not the disk."""
+    """Create a folder in memory, if there is one: to test the order of things, not the disk."""
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     return Path(tempfile.mkdtemp(prefix="looseleaf-", dir=memory))
 

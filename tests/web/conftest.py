@@ -100,7 +100,7 @@ class Site:
         return invoke(self.workspace.context, name, arguments)
 
     def token(self, **options: Any) -> str:  # noqa: ANN401
-        """Make a token as the operator; by default for the agent ada."""
+        """Create a token as the operator; by default for the agent ada."""
         arguments = options or {"agent": "ada"}
         return str(self.run("looseleaf/create-token", **arguments)["token"])
 
@@ -169,5 +169,5 @@ def site(opens: Opens) -> Site:
 
 @pytest.fixture
 def token(site: Site) -> str:
-    """Make a token of the agent ada, which may read and write."""
+    """Create a token of the agent ada, which may read and write."""
     return site.token()

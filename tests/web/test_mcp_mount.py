@@ -29,13 +29,13 @@ class Loaded:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Note the begin and the end."""
+        """Record the begin and the end."""
         self.events.append("begin")
         yield
         self.events.append("end")
 
     async def __call__(self, *_connection: object) -> None:
-        """Note a request."""
+        """Record a request."""
         self.events.append("request")
 
 

@@ -62,7 +62,7 @@ class Process:
         raise AssertionError(self.text)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Tell it to stop; return its exit code."""
+        """Make it stop; return its exit code."""
         if self.popen.poll() is None:
             self.popen.send_signal(number)
         code = self.popen.wait(timeout=60)
@@ -75,7 +75,7 @@ Serve = Callable[..., Process]
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Make a workspace with the agent ada."""
+    """Create a workspace with the agent ada."""
     return Path(Workspace.create(tmp_path / "memory", agent="ada").root)
 
 

@@ -65,7 +65,7 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    """Make a workspace with the agent ada."""
+    """Create a workspace with the agent ada."""
     return House(tmp_path / "root")
 
 

@@ -110,7 +110,7 @@ class Credentials(Protocol):
         """End a credential; return False if it had ended before, so that one caller wins."""
 
     def note_use(self, identity: str, time: float) -> None:
-        """Note when a credential was last used."""
+        """Record when a credential was last used."""
 
 
 class SiteSettings(Protocol):

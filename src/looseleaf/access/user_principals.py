@@ -38,7 +38,7 @@ def build_user_principal(
 
 
 def find_job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:
-    """Return what a user lacks for a job that acts as an agent of `owner`, or None for nothing.
+    """Return what a user lacks for a job of an agent of `owner`, or None if nothing is missing.
 
     The owner needs an account that is not disabled, if there is one. Any other user needs what it
     takes to start the job: the role operator on the agent, and the capability for workflows.

@@ -81,7 +81,7 @@ class AgentList(Protocol):
         """List the deleted agents that can be restored, by id."""
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
-        """Bring a deleted agent back under its slug or another one, with the same id."""
+        """Restore a deleted agent under its slug or another one, with the same id."""
 
 
 def start_without_pages(_record: AgentRecord) -> None:

@@ -142,7 +142,7 @@ def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) ->
 
 
 def leave_out_unreadable(bundle: Bundle) -> tuple[Bundle, list[str]]:
-    """Take out pages that no bundle can carry; return a sentence for each."""
+    """Remove pages that no bundle can carry; return a sentence for each."""
     reasons = {
         f"{AGENT_PAGES}{name}": find_text_fault(content) for name, content in bundle.pages.items()
     }

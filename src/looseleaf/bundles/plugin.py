@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def recover(context: Context) -> None:
-    """Take back an import that a killed process has left unfinished."""
+    """Undo an import that a killed process has left unfinished."""
     from looseleaf.catalog.bundles.bundle_destination import recover_bundles
 
     recover_bundles(context)

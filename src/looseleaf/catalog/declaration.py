@@ -27,7 +27,7 @@ def operation(
     idempotent: bool = False,
     changes_page: bool = False,
 ) -> Callable[[Function], Function]:
-    """Enter a function in the catalog, under the name that it has on every surface."""
+    """Register a function in the catalog, under the name that it has on every surface."""
 
     def enter(function: Function) -> Function:
         if name in CATALOG:

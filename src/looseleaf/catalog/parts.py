@@ -146,7 +146,7 @@ class WorkspaceServices(Protocol):
         """Choose the model that answers for an agent in a mode, or None if nothing names one."""
 
     def report(self, failure: str, error: Exception) -> None:
-        """Tell the operator about a failure that must not undo what was done."""
+        """Report to the operator a failure that must not undo what was done."""
 
     def show_progress(self, activity: str, done_count: int, total: int) -> None:
         """Show the operator how far a long act is."""

@@ -36,7 +36,7 @@ def format_conversation(entries: Sequence[SessionEntry]) -> str:
 
 
 def draft_entry(session: Session, entries: Sequence[SessionEntry], model: Model) -> str:
-    """Let a model write the entry; a note names the session and the model."""
+    """Have a model write the entry; a note names the session and the model."""
     reply = answer(
         model,
         Question((JOURNAL_PROMPT,), (Message(role="user", text=format_conversation(entries)),)),
@@ -55,7 +55,7 @@ def describe_range(session: Session, entries: Sequence[SessionEntry]) -> str:
 
 
 def draft_title(entries: Sequence[SessionEntry], model: Model) -> str:
-    """Let a model name a conversation by its first question and answer, or "" if it cannot."""
+    """Have a model name a conversation by its first question and answer, or "" if it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
     record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)
     reply = answer(model, Question((TITLE_PROMPT,), (Message(role="user", text=record),)))

@@ -167,7 +167,7 @@ class Turns(Protocol):
         """Renew the lease; return whether the turn was cancelled."""
 
     def cancel(self, session: str) -> bool:
-        """Ask a running turn to stop; return whether a turn was running."""
+        """Request a running turn to stop; return whether a turn was running."""
 
     def list(self, session: str) -> list[Turn]:
         """List the turns of a session."""

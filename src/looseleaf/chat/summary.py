@@ -20,7 +20,7 @@ PROMPT = (
 
 
 def sum_up(model: Model, before: str, messages: Sequence[Message]) -> tuple[str, Usage]:
-    """Let a model sum up messages, and the summary of earlier messages."""
+    """Have a model summarize messages, and the summary of earlier messages."""
     record = "\n\n".join(part for part in (before, as_text(messages)) if part)
     reply = answer(model, Question((PROMPT,), (Message(role="user", text=record),)))
     text = reply.message.text.strip()

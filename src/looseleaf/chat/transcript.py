@@ -18,7 +18,7 @@ SUMMARY = "SUMMARY OF THE CONVERSATION SO FAR (written by a model):\n\n"
 
 
 def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Put the result of every call right after the call, as providers require.
+    """Place the result of every call right after the call, as providers require.
 
     Calls of a killed turn have no result; they get a result that says so. Results
     without a call are left out.

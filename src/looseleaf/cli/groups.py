@@ -164,7 +164,7 @@ class TopGroup(Group):
     """The whole command line; all its commands are registered."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Note the workspace, whose plugins may have commands."""
+        """Record the workspace, whose plugins may have commands."""
         ctx.meta[_TABLE] = CommandTable(find_value(args, "--root"), _report_problem)
         return super().parse_args(ctx, args)
 
@@ -243,7 +243,7 @@ def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, .
 
 
 def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Command]:
-    """Turn a function into a command; its docstring is the help, followed by the examples."""
+    """Convert a function into a command; its docstring is the help, followed by the examples."""
 
     def make(function: Callable[..., object]) -> Command:
         new_command = click.command(name, cls=Command)(function)

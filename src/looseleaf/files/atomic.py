@@ -42,7 +42,7 @@ def sync_data(fd: int) -> None:
 
 
 def lock(fd: int, label: str, *, seconds: float = LOCK_SECONDS) -> None:
-    """Take the exclusive lock of an open file or directory; closing the descriptor ends it."""
+    """Acquire the exclusive lock of an open file or directory; closing the descriptor ends it."""
     deadline = time.monotonic() + seconds
     pause = 0.0
     while True:

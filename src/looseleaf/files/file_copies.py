@@ -72,7 +72,7 @@ def copy_file(folder: int, name: str, path: bytes) -> FileCopy | None:
 
 
 def open_plain(folder: int, name: str) -> int:
-    """Open a file of an open folder for reading; `NO_FILE` for a link or a socket."""
+    """Open a file of an open folder for reading; return `NO_FILE` for a link or a socket."""
     try:
         return os.open(name, READ, dir_fd=folder)
     except FileNotFoundError:

@@ -66,7 +66,7 @@ def _find_embedded_ipv4(address: Address) -> ipaddress.IPv4Address | None:
 
 
 def resolve_host(host: str, port: int) -> tuple[str, ...]:
-    """Ask the system for the addresses of a host, without duplicates."""
+    """Resolve the addresses of a host, without duplicates."""
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 

@@ -20,7 +20,7 @@ class BodyUnreadable(Exception):
 
 
 def read_body(parts: Iterable[bytes], coding: str, limit: int) -> bytes:
-    """Put an answer together and unpack it; at no time are there more bytes than the limit."""
+    """Join the parts of an answer and decompress it, never holding more bytes than the limit."""
     raw_bytes = bytearray()
     for part in parts:
         raw_bytes += part

@@ -54,7 +54,7 @@ _CLOCK_STEP = 2.0  # seconds by which the time of a file may be imprecise
 
 
 def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
-    """Take the turn of a step, or go on with it, and return its end."""
+    """Run or resume the turn of a step, and return its end."""
     request = build_pipeline_request(context, run)
     model = model_of(context, request.agent, SOURCE, "")
     chats = chats_of(context.parts)

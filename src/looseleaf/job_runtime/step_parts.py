@@ -123,13 +123,13 @@ class JobStepServices:
         return self._agent_context.change(operation, reason=reason, origin=origin)
 
     def take_prompt(self, run: StepRun) -> str | None:
-        """Take the next prompt of the flow's queue, once for the job and step, or None for none."""
+        """Pop the flow's next queued prompt, idempotently per job step; return None if empty."""
         if not run.flow.id:
             return None
         return definitions_of(self._context.parts).flows.take_prompt(run.flow.id, run.effect_key)
 
     def run_turn(self, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
-        """Let the agent's model answer messages in pipeline mode, with its tools."""
+        """Have the agent's model answer messages in pipeline mode, with its tools."""
         return run_pipeline_turn(self._context, run, messages)
 
     def keep_transcript(self, run: StepRun, result: TurnResult) -> tuple[ArtifactFile, ...]:

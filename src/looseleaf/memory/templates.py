@@ -92,7 +92,7 @@ def find_starter(
 
 
 def as_one_line(text: str) -> str:
-    """Put a text on one line, so that it cannot become a heading or a section of its own."""
+    """Join a text into one line, so that it cannot become a heading or a section of its own."""
     return " ".join(text.split())
 
 

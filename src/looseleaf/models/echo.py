@@ -22,7 +22,7 @@ class EchoModel:
         self.name = name
 
     def ask(self, question: Question, should_stop: Callable[[], bool]) -> Iterator[Delta | Answer]:
-        """Answer word by word."""
+        """Stream the answer word by word."""
         last = question.messages[-1]
         calls: tuple[ToolCall, ...] = ()
         text = f"{last.name} said: {last.text}" if last.role == "tool" else last.text

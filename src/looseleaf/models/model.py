@@ -166,7 +166,7 @@ def never() -> bool:
 
 
 def answer(model: Model, question: Question) -> Answer:
-    """Ask a model and wait for the whole answer."""
+    """Query a model and wait for the whole answer."""
     for part in model.ask(question, never):
         if isinstance(part, Answer):
             return part

@@ -44,7 +44,7 @@ class ModelConnection(Protocol):
     """The connection to one model of a provider."""
 
     def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once: yield the answer in parts, then whole, or raise `ProviderFailure`."""
+        """Send a request: yield the answer in parts, then whole, or raise `ProviderFailure`."""
 
 
 class RetryingModel:
@@ -66,7 +66,7 @@ class RetryingModel:
     def ask(
         self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
-        """Ask the provider, again if it is busy, and yield its answer as it comes."""
+        """Query the provider, again if it is busy, and yield its answer as it comes."""
         return self._loop_thread.stream(self._ask_with_retries(question), should_stop)
 
     async def _ask_with_retries(self, question: Question) -> AsyncIterator[Delta | Retry | Answer]:

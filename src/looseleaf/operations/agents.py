@@ -205,7 +205,7 @@ def _end_rights(context: Context, record: AgentRecord) -> None:
 
 
 def update_generated_pages(context: Context, record: AgentRecord) -> AgentRecord:
-    """Bring the pages that are generated from the list of agents up to date."""
+    """Update the pages that are generated from the list of agents."""
     context.parts.generated().follow_agents()
     return record
 

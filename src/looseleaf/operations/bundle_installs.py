@@ -241,7 +241,7 @@ def _describe_outcome(
 def _hide_user_page(
     context: Context, record: AgentRecord, entries: tuple[PlanEntry, ...]
 ) -> tuple[PlanEntry, ...]:
-    """Leave the text of USER.md out for principals who may not export it either."""
+    """Omit the text of USER.md for principals who may not export it either."""
     if may_read_user_page(context, record):
         return entries
     return tuple(
@@ -250,7 +250,7 @@ def _hide_user_page(
 
 
 def _hide_prompt(context: Context, entry: PlanEntry) -> PlanEntry:
-    """Leave the text of a prompt out for principals who may not read the prompts of this place."""
+    """Omit the text of a prompt for principals who may not read the prompts of this place."""
     is_prompt = entry.key.startswith(f"{PROMPT}:")
     is_hidden = is_prompt and not context.principal.can("manage_settings")
     return replace(entry, diff="") if is_hidden else entry

@@ -70,7 +70,7 @@ class Cancelled:
 def converse(
     context: Context | RemoteContext, chat_input: ChatInput, where: Where = DEFAULT_WHERE
 ) -> Iterator[Event]:
-    """Say something to an agent, and yield every event of its answer; closing the iterator cancels.
+    """Send a message to an agent and yield every event of the answer; closing the iterator cancels.
 
     A wrong argument is an error before anything is saved. A later failure is raised by the
     iterator, and the message is kept.
@@ -165,7 +165,7 @@ def _repeat_end(context: Context, start: BegunTurn) -> TurnEnded:
 
 
 def _name_session(context: Context, session: Session, model: Model) -> str:
-    """Let the model name a session that only has its first words for a title."""
+    """Have the model name a session that only has its first words for a title."""
     first = session.titled in ("", BY_FIRST_WORDS) and session.answers == 0
     if not context.settings.chat_model_titles or not first:
         return ""

@@ -77,7 +77,7 @@ def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
 
 
 def compose_page_text(context: Context, file: RegisteredFile, where: Where) -> str:
-    """Make the text of a generated page as it should be now, for the agent that is meant."""
+    """Generate the text of a page as it should be now, for the agent that is meant."""
     is_named = where.agent is not None
     agent = find_page_agent(file, lambda: resolve_agent(context, where), is_named=is_named)
     return generate_text(sources_of(context, where.user), file, agent)

@@ -141,7 +141,7 @@ def purge(context: Context, file: str, revision: int, *, where: Where = DEFAULT_
 
 
 def forget(context: Context, shelf: Shelf) -> None:
-    """Let the search index drop its data of a shelf, since its file may hold old text."""
+    """Make the search index drop its data of a shelf, since its file may hold old text."""
     index = context.index()
     if index is not None:
         index.forget(shelf)

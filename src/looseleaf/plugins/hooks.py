@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         """A registry that can be frozen."""
 
         def freeze(self) -> None:
-            """End start-up."""
+            """Finish start-up."""
 
     Function = TypeVar("Function", bound=Callable[..., Any])
     Registry = TypeVar("Registry", bound=Freezable)
@@ -124,7 +124,7 @@ class Hooks:
         self.plugins = plugins
 
     def fill(self, hook: str, **noun: Registry) -> Registry:
-        """Let every plugin fill a registry, and freeze it; a failure stops the start."""
+        """Have every plugin fill a registry, and freeze it; a failure stops the start."""
         [(name, registry)] = noun.items()
         for implementation in self.implementations.get(hook, ()):
             view: object = (
@@ -142,7 +142,7 @@ class Hooks:
         return registry
 
     def pick(self, hook: str, expected_kind: str, **arguments: object) -> Any:  # noqa: ANN401 - as the hook says
-        """Ask one plugin after the other; the first answer that is not None is taken.
+        """Call one plugin after the other; the first result that is not None counts.
 
         A failure goes to the caller: the next plugin might silently choose another store.
         """

@@ -167,7 +167,7 @@ class Registries:
             listener(context)
 
     def fill_admin_pages(self, pages: AdminPages) -> AdminPages:
-        """Let plugins add to the pages of the admin site, or take some out."""
+        """Have plugins add to the pages of the admin site, or take some out."""
         return self.hooks.fill("register_admin_pages", pages=pages)
 
     def plugins(self) -> tuple[Plugin, ...]:

@@ -71,7 +71,7 @@ def leave_out(piece: Piece, reason: str) -> Piece:
 
 
 def format_notice(left_out: LeftOut) -> str:
-    """Say in the prompt which page is not in it, and why: the model may ask for it."""
+    """State in the prompt which page is not in it, and why: the model may ask for it."""
     act = "was left out" if left_out.rule == "over_budget" else "could not be given"
     return f"[{left_out.name} {act}: {left_out.detail}]"
 

@@ -89,7 +89,7 @@ class Chain:
         return assembly
 
     def announce(self, assembly: Assembly) -> None:
-        """Tell the listeners of a prompt that a model is given."""
+        """Notify the listeners of a prompt that a model is given."""
         for listener in self._listeners:
             listener(assembly)
 

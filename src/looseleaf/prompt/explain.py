@@ -17,7 +17,7 @@ INJECTED = "injected"
 
 
 def explain_prompt(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
-    """Say for every candidate whether the model is given it, by which rule, and its size."""
+    """Explain for every candidate whether the model is given it, by which rule, and its size."""
     request, text, stable = assembly.request, assembly.text, assembly.stable_text
     return Explanation(
         agent=request.agent.slug,

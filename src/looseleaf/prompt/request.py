@@ -32,7 +32,7 @@ class Tool:
         parameters: str | Mapping[str, Any],
         categories: tuple[str, ...],
     ) -> tuple[str, str, str, tuple[str, ...]]:
-        """Take the schema as a table or as text."""
+        """Accept the schema as a table or as text."""
         check_word(name.lower().replace("/", "-"), "tool's name")
         text = parameters if isinstance(parameters, str) else json.dumps(parameters)
         return name, description, text, tuple(categories)

@@ -159,7 +159,7 @@ def check_leftovers(root: str) -> Iterator[Finding]:
 
 
 def check_databases(root: str) -> Iterator[Finding]:
-    """Let SQLite check each of its files."""
+    """Have SQLite check each of its files."""
     home = os.path.join(root, HOME)
     for path in sorted(_walk_paths(home)):
         if path.endswith((".db", ".sqlite")):

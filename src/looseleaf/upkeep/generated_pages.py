@@ -50,14 +50,14 @@ class GeneratedPages:
         self._lock = allocate_lock()
 
     def follow_agents(self) -> None:
-        """Bring everything up to date after an agent was created, changed or deleted."""
+        """Update everything after an agent was created, changed or deleted."""
         self._follow_all()
         if self.agent_files:
             for record in self.sources.agents.records():
                 self._follow_agent(record)
 
     def follow_page(self, event: Changed) -> None:
-        """Bring up to date the pages that may be generated from a changed page."""
+        """Update the pages that may be generated from a changed page."""
         scope = event.scope
         if event.change.operation == "compose" or is_in_journal(scope.filename):
             return
@@ -69,7 +69,7 @@ class GeneratedPages:
                     self._follow_agent(record)
 
     def check(self, agent: AgentRecord) -> None:
-        """Bring up to date, before a prompt is composed, what was changed outside Looseleaf."""
+        """Update, before a prompt is composed, what was changed outside Looseleaf."""
         check_time, stamp = time.time_ns(), self._stamp_now()
         if stamp != self._stamp:
             with self._lock:

@@ -20,7 +20,7 @@ _ATTEMPTS = 20
 
 
 def update_copy(folder: str, path: str, before: str, make: Callable[[], str]) -> None:
-    """Bring the copy in a project up to date, if it is the copy of the page as it was."""
+    """Update the copy in a project, if it is the copy of the page as it was."""
     *folders, name = path.split("/")
     with OsErrorContext(path):
         try:

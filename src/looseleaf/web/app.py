@@ -55,7 +55,7 @@ class PageName(Convertor[str]):
     regex = rf".+(?i:{'|'.join(map(re.escape, PAGE_SUFFIXES))})"
 
     def convert(self, value: str) -> str:
-        """Take the name as it is; the operation judges it."""
+        """Accept the name as it is; the operation judges it."""
         return value
 
     def to_string(self, value: str) -> str:
@@ -220,7 +220,7 @@ class Resource:
             self.by_method["HEAD"] = by_method["GET"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         scope[ROUTE] = self.path
         handler = self.by_method.get(scope["method"])
         if handler is None:

@@ -62,7 +62,7 @@ class McpMount:
         return server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, once the MCP server is loaded."""
+        """Handle a request, once the MCP server is loaded."""
         if self._server is None:
             raise RuntimeError("the MCP server is called outside `running`")
         server = await asyncio.shield(self._server)

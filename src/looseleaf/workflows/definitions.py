@@ -76,7 +76,7 @@ class Flows(Protocol):
         """Delete a flow and return whether there was one; `check` may refuse before."""
 
     def take_prompt(self, flow_id: int, key: str) -> str | None:
-        """Take the next prompt of the queue by its mode, or None if there is none.
+        """Pop the next prompt of the queue by its mode; return None if it is empty.
 
         The same key (of a job and its step) gets the same prompt again, so that a step that is
         repeated after a crash does not take a second prompt.

@@ -206,14 +206,14 @@ class NotingStore:
     def write(
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
     ) -> Written | Conflict:
-        """Note the new text, and write the page."""
+        """Record the new text, and write the page."""
         self._intents.note(self._key, scope.key, hash_content(content))
         return self._store.write(scope, content, if_match=if_match, change=change)
 
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
     ) -> Written:
-        """Note the new text, and change the page."""
+        """Record the new text, and change the page."""
 
         def edit_and_note(current: bytes | None) -> bytes:
             content = edit(current)

@@ -75,7 +75,7 @@ class Jobs(Protocol):
         """Return a page of jobs, newest first, and the number of all that match."""
 
     def request(self, job_id: int, act: JobRequest) -> Job:
-        """Ask for an act; `Refused` if the status of the job forbids it."""
+        """Request an action; raise `Refused` if the status of the job forbids it."""
 
     def signal(self, job_id: int, step_id: str, body: Mapping[str, Any], *, gate: str) -> Job:
         """Wake a waiting job, once; `gate` is the digest of the secret that the call brought."""

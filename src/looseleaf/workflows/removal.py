@@ -33,7 +33,7 @@ def remove_files(parts: WorkspaceServices, times: OldFileTimes, *, dry_run: bool
 
 
 def forget_items(parts: WorkspaceServices, before: float, *, dry_run: bool) -> int:
-    """Forget items that no source has offered since a time, or count them."""
+    """Delete items that no source has offered since a time, or count them."""
     if not parts.has_accounts():
         return 0
     return resources_of(parts).processed_items().prune(before=before, dry_run=dry_run)

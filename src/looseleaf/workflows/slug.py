@@ -20,7 +20,7 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def make_slug(name: str, *, fallback: str, used_slugs: Collection[str] = ()) -> str:
-    """Make a slug from a name, with -2, -3 and so on if a sibling has it already."""
+    """Create a slug from a name, with -2, -3 and so on if a sibling has it already."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _RUN.sub("-", plain).strip("-")[:MAX_SLUG].strip("-") or fallback
     if slug.isdigit():

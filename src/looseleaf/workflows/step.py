@@ -95,7 +95,7 @@ class StepTypes(NamedRegistry):
         self.packets = PacketTypes()
 
     def freeze(self) -> None:
-        """End start-up, for the types of packets too."""
+        """Finish start-up, for the types of packets too."""
         super().freeze()
         self.packets.freeze()
 

@@ -56,7 +56,7 @@ class OutgoingRequests(Protocol):
     """Requests to addresses that the operator allows, with limits of time and bytes."""
 
     def send(self, request: OutgoingRequest) -> IncomingResponse:
-        """Send a request; `RequestFailed` for a failure that may pass, else `RequestRefused`."""
+        """Send a request; raise `RequestFailed` for a transient failure, else `RequestRefused`."""
 
 
 class ProcessedItems(Protocol):
@@ -65,7 +65,7 @@ class ProcessedItems(Protocol):
     def claim(
         self, flow_id: int, step_id: str, keys: tuple[str, ...], *, job_id: int, limit: int
     ) -> tuple[str, ...]:
-        """Take items that no other job has, in their order, and return those of this job.
+        """Claim items that no other job has, in their order, and return those of this job.
 
         The same job gets the same items again, so that a step that is repeated after a crash takes
         no others. Items that a source still offers are not forgotten (see `prune`).
@@ -75,7 +75,7 @@ class ProcessedItems(Protocol):
         """Release the items of a failed job, for the next job; return how many."""
 
     def prune(self, *, before: float, dry_run: bool = False) -> int:
-        """Forget items that no source has offered since a time; return how many."""
+        """Delete items that no source has offered since a time; return how many."""
 
 
 class JobFiles(Protocol):
@@ -91,7 +91,7 @@ class JobFiles(Protocol):
         """Keep the one-time address of a gate for the operator; it replaces an earlier one."""
 
     def remove_gate(self, job: Job, step_id: str) -> None:
-        """Forget the address of a gate that was called."""
+        """Delete the address of a gate that was called."""
 
     def write_artifact(self, job_id: int, name: str, content: bytes) -> ArtifactFile:
         """Keep an artifact of a job, named by its type and a qualifier; equal bytes stay."""
@@ -122,4 +122,4 @@ class EffectIntents(Protocol):
         """Return the newest intent, or None if none was noted."""
 
     def note(self, key: str, page: str, content_hash: str) -> None:
-        """Note an intent durably, under the next number; it replaces an earlier one."""
+        """Record an intent durably, under the next number; it replaces an earlier one."""

@@ -80,13 +80,13 @@ class StepServices(Protocol):
         """Return a change by the agent, made in this job."""
 
     def take_prompt(self, run: StepRun) -> str | None:
-        """Take the next prompt of the flow's queue, once for the job and step, or None for none."""
+        """Pop the flow's next queued prompt, idempotently per job step; return None if empty."""
 
     def keep_transcript(self, run: StepRun, result: TurnResult) -> tuple[ArtifactFile, ...]:
         """Keep the tool trace, and the transcript if the settings ask for it."""
 
     def run_turn(self, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
-        """Let the agent's model answer messages in pipeline mode, with its tools."""
+        """Have the agent's model answer messages in pipeline mode, with its tools."""
 
     def run_task(self, run: StepRun, task_type: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Run a system task and return its result."""

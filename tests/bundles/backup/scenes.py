@@ -31,7 +31,7 @@ class TableFiles(WorkspaceFiles):
 
 
 def prepare(name: str, root: Path) -> None:
-    """Make a folder with a small workspace, and a backup of it if that is to be restored."""
+    """Create a folder with a small workspace, and a backup of it if that is to be restored."""
     workspace = Workspace.create(root / "workspace", agent="ada")
     page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     workspace.pages.append(page, "- a fact\n", change=BY)

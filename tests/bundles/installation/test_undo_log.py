@@ -32,7 +32,7 @@ def tracer() -> Iterator[Tracer]:
 
 
 def state_of(root: Path) -> dict[str, Any]:
-    """Tell all that a process which opens the workspace now sees of its agents and workflows."""
+    """Return all that a process opening the workspace now sees of its agents and workflows."""
     with Workspace.open(root) as workspace:
         context = workspace.context
         agents = {}

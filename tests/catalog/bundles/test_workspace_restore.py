@@ -81,7 +81,7 @@ def find_faults(root: Path) -> list[str]:
 
 
 def name_database(root: Path, url: str) -> None:
-    """Let a workspace use this database."""
+    """Make a workspace use this database."""
     path = root / "looseleaf.toml"
     path.write_text(f"database_url = {quote_toml(url)}\n{path.read_text()}")
 

@@ -129,7 +129,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Make a workspace with a pipeline, a flow and a job of ada, and the user eve."""
+    """Create a workspace with a pipeline, a flow and a job of ada, and the user eve."""
     context = workspace.context
     invoke(context, "looseleaf/create-pipeline", {"name": "Old", "steps": [STEP]})
     invoke(context, "looseleaf/create-flow", {"pipeline": "old", "name": "Morning"})

@@ -15,7 +15,7 @@ from looseleaf.operations.prompt import explain_prompt
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Make a workspace with pages, a pipeline and a flow that select some of them."""
+    """Create a workspace with pages, a pipeline and a flow that select some of them."""
     context = workspace.context
     for name in ("content-strategy", "contexts/x", "morning", "unselected"):
         invoke(

@@ -80,7 +80,7 @@ SAVES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture
 def house(workspace: Workspace) -> Workspace:
-    """Make a workspace with a pipeline and a flow."""
+    """Create a workspace with a pipeline and a flow."""
     invoke(workspace.context, "looseleaf/create-pipeline", PIPELINE)
     invoke(workspace.context, "looseleaf/create-flow", {"pipeline": "old", "name": "Morning"})
     return workspace

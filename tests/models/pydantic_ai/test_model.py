@@ -147,7 +147,7 @@ def model(way: Way, spoken: Scripted) -> Iterator[Model]:
 
 @pytest.fixture
 def talk(way: Way, spoken: Scripted, tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
-    """Make a workspace whose settings name the provider, its address and a key."""
+    """Create a workspace whose settings name the provider, its address and a key."""
     root = tmp_path / "workspace"
     Workspace.create(root, name="House", agent="ada", clock=clock)
     (root / "looseleaf.toml").write_text(
@@ -161,7 +161,7 @@ def talk(way: Way, spoken: Scripted, tmp_path: Path, clock: Clock) -> Iterator[W
 
 
 def said(workspace: Workspace, text: str, session: str = "") -> list[Event]:
-    """Say something and listen to the end."""
+    """Send a message and listen to the end."""
     return list(converse(workspace.context, ChatInput(text, session)))
 
 

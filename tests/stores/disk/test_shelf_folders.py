@@ -180,7 +180,7 @@ def test_a_link_swapped_in_during_a_read_leads_nowhere(
 
 
 def outside_of(tmp_path: Path) -> Path:
-    """Make a folder outside the root that has the page, whatever part of its path leads there."""
+    """Create a folder outside the root that has the page, whatever part of its path leads there."""
     outside = tmp_path / "outside"
     for folder in ("", "notes", "ada/notes"):
         (outside / folder).mkdir(parents=True, exist_ok=True)

@@ -147,7 +147,7 @@ def escaped(page: str, rng: random.Random) -> str:
 
 
 def nothing(page: str, rng: random.Random) -> str:
-    """Say nothing."""
+    """Answer nothing."""
     _ = page, rng
     return ""
 
@@ -195,7 +195,7 @@ def translates(page: str, rng: random.Random) -> str:
 
 
 def drops_last_line(page: str, rng: random.Random) -> str:
-    """Forget the last line of each part."""
+    """Delete the last line of each part."""
     persistent, archive = partition(page, rng)
     return answer(persistent.rstrip().rpartition("\n")[0], archive.rstrip().rpartition("\n")[0])
 

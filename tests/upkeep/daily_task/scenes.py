@@ -44,7 +44,7 @@ def compact(workspace: Workspace, run: str = "run-1") -> None:
 
 
 def undo(workspace: Workspace) -> None:
-    """Take the compaction back."""
+    """Undo the compaction."""
     compactions_of(workspace).undo("run-1", "library")
 
 

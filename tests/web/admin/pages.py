@@ -130,7 +130,7 @@ def fill_workflows(site: Site) -> None:
 
 
 def fill_jobs(site: Site) -> None:
-    """Ask for three jobs: one that writes to memory, one of the flow, and one that is cancelled."""
+    """Submit three jobs: one that writes to memory, one of the flow, and one that is cancelled."""
     text = "The label sends the new album on Friday."
     steps = [
         {"type": "input", "label": "Mail", "settings": {"source": "text", "text": text}},
@@ -143,7 +143,7 @@ def fill_jobs(site: Site) -> None:
 
 
 def run_jobs(site: Site) -> None:
-    """Let a worker run the jobs that wait, and wait for their end."""
+    """Have a worker run the jobs that wait, and wait for their end."""
     jobs = jobs_of(site.workspace)
     jobs.start_worker()
     wait_until(lambda: all(jobs.jobs.find(number).is_final for number in (1, 2)))

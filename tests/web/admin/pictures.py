@@ -134,7 +134,7 @@ def draw_picture(page: Page, path: Path) -> None:
 
 
 def draw_pictures(browser: Browser, site: Site, look: str, folder: Path, names: set[str]) -> int:
-    """Draw the pages and scenes of these names, in one look; return their number."""
+    """Render the pages and scenes of these names, in one look; return their number."""
     scheme, width, height = LOOKS[look]
     context = browser.new_context(
         color_scheme="dark" if scheme == "dark" else "light",
@@ -163,7 +163,7 @@ def draw_pictures(browser: Browser, site: Site, look: str, folder: Path, names: 
 
 
 def main(arguments: list[str]) -> int:
-    """Draw the pictures that are named, or all, each look over a workspace of its own.
+    """Render the pictures that are named, or all, each look over a workspace of its own.
 
     An argument with a slash is the folder for them; each other one is the name of a page or scene.
     """

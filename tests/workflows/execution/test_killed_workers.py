@@ -53,7 +53,7 @@ class Site:
         self.count += 1
 
     def work(self, life: int | str) -> str:
-        """Let a worker live for so many points, or until the end; return how it died."""
+        """Have a worker live for so many points, or until the end; return how it died."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{life}\n")
@@ -89,7 +89,7 @@ class Site:
 
 @contextmanager
 def open_site(root: Path, database_url: str) -> Iterator[Site]:
-    """Make a workspace on a database, and start the program whose workers die."""
+    """Create a workspace on a database, and start the program whose workers die."""
     Workspace.create(root, agent="ada").close()
     address = f'database_url = "{database_url}"\n' if database_url else ""
     (root / "looseleaf.toml").write_text(SETTINGS + address)

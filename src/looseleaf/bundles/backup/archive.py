@@ -139,7 +139,7 @@ class ArchiveWriter:
         return self._archive.mark(), self._manifest.mark(), self.file_count, self.content_bytes
 
     def rewind(self, mark: tuple[Mark, Mark, int, int]) -> None:
-        """Take back everything that was added since a mark."""
+        """Undo everything that was added since a mark."""
         self._archive.rewind(mark[0])
         self._manifest.rewind(mark[1])
         self.file_count, self.content_bytes = mark[2:]

@@ -63,7 +63,7 @@ def encode_header(header: Header) -> bytes:
 
 
 def parse_header(block: bytes) -> Header:
-    """Read a block strictly; `InvalidBackup` for everything that `encode_header` never writes."""
+    """Read a block; raise `InvalidBackup` for everything that `encode_header` never writes."""
     fields = _LAYOUT.unpack(block)
     name, mode, uid, gid, size, mtime, checksum, kind, link, magic, version, *_owner = fields
     prefix, rest = fields[15:]

@@ -268,7 +268,7 @@ def _choose_wait_reason(comparison: BundleComparison, schedule: Artifact) -> str
 def _decide_prompt(
     comparison: BundleComparison, target: Artifact, installed_hash: str
 ) -> tuple[str, str]:
-    """Let a person decide about every prompt: the tasks of all agents use it."""
+    """Leave to a person the decision about every prompt: the tasks of all agents use it."""
     current = comparison.current.get(target.key)
     if current is None and installed_hash and not comparison.is_waiting(target.key):
         return WARNING, "missing_local_artifact"

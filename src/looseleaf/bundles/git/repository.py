@@ -63,7 +63,7 @@ class Repository:
         self.directory, self.prefix = lines.split("\n")[:2]
 
     def unfinished_work(self) -> str:
-        """Name the work that the owner has not finished, such as a merge, or "" for none."""
+        """Name the work that the owner has not finished, such as a merge, or "" if none."""
         names = [
             name for name in _UNFINISHED if os.path.lexists(os.path.join(self.directory, name))
         ]
@@ -77,7 +77,7 @@ class Repository:
             return ""
 
     def branch(self) -> str:
-        """Return the branch that is checked out, or "" for none."""
+        """Return the branch that is checked out, or "" if none."""
         try:
             return self._run("symbolic-ref", "--quiet", "--short", "HEAD").decode().strip()
         except GitFailed:
@@ -85,7 +85,7 @@ class Repository:
 
     @contextmanager
     def own_index(self, head: str) -> Iterator[None]:
-        """Work in a separate index, which begins with the files of a commit, and remove it."""
+        """Use a separate index, which begins with the files of a commit, and remove it."""
         name = f"looseleaf-index-{os.getpid()}"
         self._index = os.path.join(self.directory, name)
         try:
@@ -145,7 +145,7 @@ class Repository:
         return name
 
     def update_index(self, changes: Sequence[FileChange]) -> int:
-        """Bring the owner's index up to date, except for files that the owner has staged.
+        """Update the owner's index, except for files that the owner has staged.
 
         The result is the number of these files.
         """

@@ -46,7 +46,7 @@ class ArchiveTree:
             folder[name] = FILE if count == len(segments) - 1 else SUBFOLDER
 
     def enter_single_folder(self) -> bool:
-        """Make the only folder of the archive its top; return False if the archive has more."""
+        """Use the only folder of the archive as its top; return False if the archive has more."""
         [*entries] = self._folders.get(self._top, {}).items()
         if len(entries) != 1 or entries[0][1] != SUBFOLDER:
             return False

@@ -98,7 +98,7 @@ class ImportLedger:
         return ImportedPage(entry.get("source", ""), entry.get("page", ""), lines)
 
     def add(self, key: str, page: ImportedPage) -> None:
-        """Note the import of a page; `save` writes it."""
+        """Record the import of a page; `save` writes it."""
         if self.find(key) == page:
             return
         self._pages[key] = {
@@ -113,7 +113,7 @@ class ImportLedger:
         return _read_part(self._parts.get(key))
 
     def add_part(self, key: str, part: ImportedPart) -> None:
-        """Note the import of a part; `save` writes it."""
+        """Record the import of a part; `save` writes it."""
         if self.find_part(key) != part:
             self._parts[key] = as_dict(part)
             self._is_changed = True

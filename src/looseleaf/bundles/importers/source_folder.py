@@ -83,7 +83,7 @@ class SourceFolder:
         return [NotImported(source, reason) for source, reason in sorted(self._refusals.items())]
 
     def refuse(self, source: str, reason: str) -> None:
-        """Note that a file or folder is not imported."""
+        """Record that a file or folder is not imported."""
         self._refusals.setdefault(source, reason)
 
     def has_file(self, path: str) -> bool:

@@ -42,7 +42,7 @@ def is_page(folder: SourceFolder, file: str) -> bool:
 
 
 def note_folders(folder: SourceFolder, reasons: dict[str, str]) -> tuple[str, ...]:
-    """Note the folders that hold no memory, each with its reason; return those that exist."""
+    """Record the folders that hold no memory, each with its reason; return those that exist."""
     present = tuple(path for path in reasons if folder.has_folder(path))
     for path in present:
         folder.refuse(f"{path}/", reasons[path])

@@ -128,7 +128,7 @@ def _leave_unresolved(
     states: tuple[PendingUpgrade, Mapping[str, Artifact]],
     approve: Collection[str],
 ) -> list[str]:
-    """Leave out schedules whose flow lacks a credential; a schedule that is named is an error."""
+    """Omit schedules whose flow lacks a credential; a schedule that is named is an error."""
     upgrade, current = states
     new_artifacts = {key: upgrade.target(key) for key in keys}
     missing_refs = find_unresolved({**current, **new_artifacts}, destination.sites)

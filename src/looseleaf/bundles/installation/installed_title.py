@@ -63,7 +63,7 @@ def add_installed_parts(bundle: Bundle, ledger: BundleLedger) -> Bundle:
 def leave_out_starters(
     bundle: Bundle, ledger: BundleLedger, record: AgentRecord, is_starter: Callable[[Scope], bool]
 ) -> Bundle:
-    """Take out pages that still have their starter text and were not in the bundle."""
+    """Remove pages that still have their starter text and were not in the bundle."""
     pages = {
         name: content
         for name, content in bundle.pages.items()

@@ -73,7 +73,7 @@ def is_open(destination: InstallTarget) -> bool:
 
 
 def recover(destination: InstallTarget) -> None:
-    """Take back the changes of a process that died; the caller holds the lock of the records."""
+    """Undo the changes of a process that died; the caller holds the lock of the records."""
     fields = destination.ledgers.records.read(RECORD)
     if fields is None:
         return
@@ -105,7 +105,7 @@ def _undo_install(destination: InstallTarget, undo_log: UndoLog) -> None:
 
 
 def _restore_prompts(destination: InstallTarget, undo_log: UndoLog) -> None:
-    """Take prompts of system tasks back, unless someone has changed them since."""
+    """Restore prompts of system tasks, unless someone has changed them since."""
     current = destination.current_prompts()
     for key, before, new_hash in undo_log.changes:
         if key in current and current[key].hash == new_hash:
@@ -113,7 +113,7 @@ def _restore_prompts(destination: InstallTarget, undo_log: UndoLog) -> None:
 
 
 def _restore_user_page(destination: InstallTarget, undo_log: UndoLog) -> None:
-    """Take USER.md back, unless someone has changed it since."""
+    """Restore USER.md, unless someone has changed it since."""
     scope = Shelf("user", undo_log.user_id).page(USER_PAGE)
     store = destination.pages.store_for(scope)
     page = store.read(scope)
@@ -155,7 +155,7 @@ def _order_of(change: tuple[str, Any, str]) -> tuple[int, str]:
 
 
 def recover_if_idle(destination: InstallTarget) -> None:
-    """Take back the changes of a dead process, unless a running one has the lock; never wait."""
+    """Undo the changes of a dead process, unless a running one has the lock; never wait."""
     try:
         with destination.ledgers.records.lock(seconds=0):
             recover(destination)

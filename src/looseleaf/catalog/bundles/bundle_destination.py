@@ -45,7 +45,7 @@ def install_target_of(context: Context) -> InstallTarget:
 
 
 def recover_bundles(context: Context) -> None:
-    """Take back an import that a killed process has left unfinished."""
+    """Undo an import that a killed process has left unfinished."""
     destination = install_target_of(context)
     if is_open(destination):
         recover_if_idle(destination)

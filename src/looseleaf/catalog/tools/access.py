@@ -153,7 +153,7 @@ def _choose_in_request(
 
 
 def _without_journal(context: Context, choice: ToolChoice) -> ToolChoice:
-    """Take what changes the journal out of a choice."""
+    """Remove what changes the journal from a choice."""
     tool = choice.tool
     if not choice.is_given:
         return choice

@@ -95,7 +95,7 @@ def talk(
 
 
 def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
-    """Take the message from the words of the command or from its option."""
+    """Read the message from the words of the command or from its option."""
     if words and option is not None:
         raise click.UsageError("The message is there twice: as an argument and by --message.")
     if len(words) > 1:
@@ -197,7 +197,7 @@ def _read_lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
 
 
 def _remember_lines(context: Context, session: str) -> None:
-    """Let the arrow keys recall the earlier messages of this session."""
+    """Make the arrow keys recall the earlier messages of this session."""
     from looseleaf.operations import transcripts
 
     try:

@@ -80,7 +80,7 @@ class JobView:
         self._is_live = on_terminal()
 
     def show(self, job: JobInfo) -> None:
-        """Draw the job as it is now."""
+        """Render the job as it is now."""
         if self._is_live:
             lines = format_job(job)
             erase = f"\x1b[{self._height}A\x1b[J" if self._height else ""

@@ -32,7 +32,7 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """Parse a text with comments and trailing commas; `ValueError` if it is not JSON."""
+    """Parse a text with comments and trailing commas; raise `ValueError` if it is not JSON."""
     start = _skip(text, 0)
     if start == len(text):
         return Node(start, start, start, {})

@@ -60,7 +60,7 @@ def _shorten(line: str, stems: Sequence[str]) -> str:
 
 
 def _join_lines(lines: list[str], texts: dict[int, str]) -> str:
-    """Put the lines in the page's order; a gap between them is shown."""
+    """Arrange the lines in the page's order; a gap between them is shown."""
     parts: list[str] = []
     last: int | None = None
     for number in sorted(texts):

@@ -150,7 +150,7 @@ def _build_filter(query: Query) -> Filter | None:
 
 
 def _order_pages(counts: Counts, query: Query) -> Counts:
-    """Put pages by name first, then days from the newest, and leave out what is not searched."""
+    """Sort pages by name first, then days from the newest, and leave out what is not searched."""
     pages: Counts = []
     days: Counts = []
     keep = _build_filter(query)

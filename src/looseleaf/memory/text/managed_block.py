@@ -13,7 +13,7 @@ _MARGIN = "\ufeff \t\r"  # Characters that an editor may put before a marker on 
 
 
 def put_block(file_text: str | None, content: str) -> str:
-    """Put content into the managed block of a file's text; every byte outside the block stays."""
+    """Write content into the managed block of a file's text; every byte outside the block stays."""
     if inside := _find_markers(content):
         line = content.count("\n", 0, inside[0][1]) + 1
         raise Invalid(

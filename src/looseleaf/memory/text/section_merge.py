@@ -96,7 +96,7 @@ Edit = tuple[int, int, int, list[str]]
 
 
 def _group_edits(edits: list[Edit]) -> list[list[Edit]]:
-    """Put edits that touch the same lines together."""
+    """Group edits that touch the same lines."""
     groups: list[list[Edit]] = []
     end = -1
     for edit in edits:

@@ -94,7 +94,7 @@ class OpenAIConnection:
             self._headers["authorization"] = f"Bearer {key.reveal()}"
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once, and yield the answer as it comes."""
+        """Send the request once, and yield the answer as it comes."""
         builder = AnswerBuilder(self._name)
         body = encode_request(self._model, self._provider, question)
         try:

@@ -60,7 +60,7 @@ class ProviderConnection:
         self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout, cache=cache)
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once, and yield the answer as it comes."""
+        """Send the request once, and yield the answer as it comes."""
         messages, parameters = messages_of(question), _build_parameters(question)
         responses: list[Response] = []
         _responses.set(responses)
@@ -110,7 +110,7 @@ def _extract_text(event: ModelResponseStreamEvent) -> str:
 
 
 def _build_refusal(error: Exception) -> ProviderFailure:
-    """Turn an error of the library into a refusal."""
+    """Convert an error of the library into a refusal."""
     if isinstance(error, _PASSING):
         return ProviderFailure(
             _describe_error(error), is_temporary=True, seconds=_find_delay(error)

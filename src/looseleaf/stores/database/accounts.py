@@ -84,7 +84,7 @@ class SqlAccounts:
             return bool(credentials_ended or grant_deletion.rowcount)
 
     def note(self, connection: sa.Connection, event: Event) -> None:
-        """Put the audit entry of a change and the new version into its transaction."""
+        """Add the audit entry of a change and the new version into its transaction."""
         self.audit.append(connection, event)
         connection.execute(
             tables.state.update()
@@ -201,7 +201,7 @@ class SqlGrants:
             count_rows(connection, tables.grants, 1 - before)
 
     def remove(self, user_id: int, agent_id: int, event: Event) -> bool:
-        """Take a role away; return whether there was one."""
+        """Revoke a role; return whether there was one."""
         with self._accounts.database.writing() as connection:
             deletion = connection.execute(
                 tables.grants.delete().where(_build_condition(user_id, agent_id))
@@ -262,7 +262,7 @@ class SqlCredentials:
             return has_ended
 
     def note_use(self, identity: str, time: float) -> None:
-        """Note when a credential was last used."""
+        """Record when a credential was last used."""
         with self._accounts.database.writing(is_relaxed=True) as connection:
             connection.execute(
                 tables.credentials.update()

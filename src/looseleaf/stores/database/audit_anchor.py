@@ -45,7 +45,7 @@ class AuditAnchor:
         find_hash: Callable[[int], str],
         find_removed: Callable[[], tuple[int, str]],
     ) -> None:
-        """Note a durable entry, unless the database no longer has the one that was noted before.
+        """Record a durable entry, unless the database no longer has the one that was noted before.
 
         `find_hash` gives the hash of an entry, "" if there is none. So the note never goes back,
         and does not hide that the database went back. `find_removed` gives number and hash of the
@@ -66,7 +66,7 @@ class AuditAnchor:
         self._change_folder(lambda folder: atomic.overwrite(folder, NAME, line))
 
     def note_removed(self, number: int, digest: str) -> None:
-        """Note the last entry that retention removes, durably; the note never goes back."""
+        """Record the last entry that retention removes, durably; the note never goes back."""
         if number <= self.read_removed()[0]:
             return
         line = _format_line(number, digest)

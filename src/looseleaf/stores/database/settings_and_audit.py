@@ -100,7 +100,7 @@ class SqliteSettingsAndAudit:
         self._watch.close()
 
     def revision(self) -> str:
-        """Return the number of the newest migration that the file has, or "" for none."""
+        """Return the number of the newest migration that the file has, or "" if none."""
         try:
             row = self._sql.execute("SELECT version_num FROM alembic_version").fetchone()
         except sqlite3.DatabaseError:

@@ -134,7 +134,7 @@ def _keep(page: LockedPage, number: int) -> None:
 
 
 def _install(page: LockedPage, current: Found | None) -> None:
-    """Rename the new file to the page; `PageChangedMeanwhile` if that name was taken or removed."""
+    """Rename the new file to the page; raise `PageChangedMeanwhile` if that name has changed."""
     try:
         if current is None:
             atomic.link_file(page.staging, page.unfinished_name, page.folder, page.name)

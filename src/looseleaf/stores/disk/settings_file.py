@@ -22,7 +22,7 @@ def quote_toml(text: str) -> str:
 
 
 def set_database_url(root: int, path: str, url: str, *, only_changed: bool = False) -> None:
-    """Let the settings file of an open root folder name this database; "" is SQLite.
+    """Write this database into the settings file of an open root folder; "" is SQLite.
 
     With `only_changed`, a file that names no database stays as it is.
     """

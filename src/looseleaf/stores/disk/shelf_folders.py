@@ -72,7 +72,7 @@ class OpenShelves:
         return open_page_at(self._root, f"{folder}/{scope.filename}")
 
     def forget(self) -> None:
-        """Hold no folder any more; a read under way keeps its folder until the page is open."""
+        """Release all folders; a read under way keeps its folder until the page is open."""
         self._shelves = {}
 
     def _is_second_look(self, shelf: ShelfKey, now: float) -> bool:

@@ -178,7 +178,7 @@ class DiskStore:
             os.close(root)
 
     def release(self) -> None:
-        """Hold no folder: later reads look for the folder of a shelf again.
+        """Release all folders: later reads look for the folder of a shelf again.
 
         Code that looks for a folder by its path calls this first, to see the same as later reads.
         """

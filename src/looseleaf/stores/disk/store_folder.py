@@ -28,4 +28,4 @@ class StoreFolder(Protocol):
         """Open a folder below the root, if it is there; the caller closes it."""
 
     def release(self) -> None:
-        """Hold no folder: later reads look for the folder of a shelf again."""
+        """Release all folders: later reads look for the folder of a shelf again."""

@@ -71,7 +71,7 @@ class Tree:
             return False
 
     def refresh(self) -> set[str] | None:
-        """Bring the signatures up to date; name the pages that may differ, or None for all."""
+        """Update the signatures; name the pages that may differ, or None for all."""
         names = self._watch.poll_changes() if self._watch is not None else None
         if names is None:
             self._sweep()

@@ -126,7 +126,7 @@ class IndexFile:
         return int(self._sql.execute("SELECT change FROM state").fetchone()[0])
 
     def count_change(self) -> None:
-        """Let other processes see that pages have changed."""
+        """Signal to other processes that pages have changed."""
         self._sql.execute("UPDATE state SET change = change + 1")
 
     def pages(self) -> Iterator[tuple[str, int, Signature | None]]:

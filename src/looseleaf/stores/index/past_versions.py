@@ -140,7 +140,7 @@ class PastVersions:
         self._text_bytes = 0
 
     def note_changes(self, names: Iterable[str] | None) -> None:
-        """Note pages that may have changed since the last call; None stands for all."""
+        """Record pages that may have changed since the last call; None stands for all."""
         if names is None:
             self._changed_names = None
         elif self._changed_names is not None:

@@ -25,7 +25,7 @@ NO_PARTS = AnswerParts(None, None)
 
 
 def unescape_newlines(text: str) -> str:
-    """Turn a text whose line ends are escaped into lines; a text with a line end stays as it is."""
+    """Unescape the line ends of a text that has no other line end; other texts stay as they are."""
     return text if "\n" in text.strip() or "\\n" not in text else text.replace("\\n", "\n")
 
 

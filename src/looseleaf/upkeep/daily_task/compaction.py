@@ -195,7 +195,7 @@ class Compactions:
         self._save(replace(record, state="closed" if is_done else "abandoned"))
 
     def _complete_undo(self, record: Compaction) -> None:
-        """Put the page back, then take the lines out of the journal."""
+        """Restore the page, then remove the lines from the journal."""
         page = self.pages.read(self.page)
         actual = "" if isinstance(page, Missing) else page.hash
         is_restored = actual == record.before_hash

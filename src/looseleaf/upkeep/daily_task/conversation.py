@@ -42,7 +42,7 @@ def ask_for_plan(
     limits: Thresholds,
     is_cancelled: Callable[[], bool],
 ) -> PlanConversation:
-    """Ask a model until an answer passes every gate, at most as often as the limits say."""
+    """Query a model until an answer passes every gate, at most as often as the limits say."""
     messages = [Message(role="user", text=prompt)]
     refusals: list[RefusedAnswer] = []
     usage, text = Usage(), ""
@@ -66,7 +66,7 @@ def ask_for_plan(
 def _ask(
     model: Model, question: Question, page: PageParts, is_cancelled: Callable[[], bool]
 ) -> tuple[Answer, str]:
-    """Ask once; return the answer, and the reason to refuse it if it was cut or is too long."""
+    """Query the model once; return the answer, and why it is refused if cut or too long."""
     limit = 2 * size_of(page.text) + _SLACK
     parts: list[str] = []
     size = 0

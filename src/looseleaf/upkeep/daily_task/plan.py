@@ -59,7 +59,7 @@ def plan_selection(
     pointer: Pointer | None = None,
     foreign_lines: Iterable[str] = (),
 ) -> CompactionPlan:
-    """Put a plan together from the units that stay; with a pointer, old pointers are replaced."""
+    """Build a plan from the units that stay; with a pointer, old pointers are replaced."""
     stays = set(selection)
     for number in selection:
         stays.update(page.ancestors(number))

@@ -78,5 +78,5 @@ PROMPT = TaskPrompt(
 
 
 def fill_prompt(text: str, variables: Mapping[str, str]) -> str:
-    """Put texts in the place of placeholders, in one pass; unknown placeholders stay."""
+    """Substitute texts for placeholders, in one pass; unknown placeholders stay."""
     return _PLACEHOLDER.sub(lambda match: variables.get(match[1], match[0]), text)

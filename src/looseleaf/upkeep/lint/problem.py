@@ -74,6 +74,6 @@ class LintProblem:
 
 
 def archive_lines(lines: Sequence[str], start: int, end: int) -> PageEdit:
-    """Make an edit that moves lines of a page to the journal."""
+    """Create an edit that moves lines of a page to the journal."""
     text = "".join(lines[start:end])
     return PageEdit((LineChange(start, end),), (Move(JOURNAL, text),))

@@ -59,7 +59,7 @@ def prune_files(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) 
 
 
 def prune_items(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
-    """Forget items of sources that were taken, and that no source offers any more."""
+    """Delete items of sources that were taken, and that no source offers any more."""
     before = parts.clock() - settings.processed_item_retention_days * DAY_SECONDS
     return {"items": forget_items(parts, before, dry_run=dry_run)}
 

@@ -94,7 +94,7 @@ class TaskPrompts:
         return self.info(task, key)
 
     def reset(self, task: SystemTask, key: str) -> PromptInfo:
-        """Take a replacement back."""
+        """Remove a replacement."""
         _find(task, key)
         with self._records.lock():
             overrides = self.overrides()

@@ -35,7 +35,7 @@ MOST_NAMED = 5  # agents in one sentence
 
 
 def describe_user(user: UserInfo, grants: Iterable[GrantInfo]) -> str:
-    """Say in a sentence what a user may do."""
+    """Describe in a sentence what a user may do."""
     user_name = user.name or user.login
     if user.status != "active":
         return f"{user_name} is disabled and may do nothing."
@@ -54,7 +54,7 @@ def describe_user(user: UserInfo, grants: Iterable[GrantInfo]) -> str:
 
 
 def describe_token(token: TokenInfo) -> str:
-    """Say in a sentence what a credential lets its holder do, on an agent or as its user."""
+    """Describe in a sentence what a credential lets its holder do, on an agent or as its user."""
     limits = {
         "viewer": "reads",
         "operator": "reads and writes",

@@ -171,7 +171,7 @@ class AdminSite:
         return response
 
     async def _explain(self, request: Request, error: Exception) -> Response:
-        """Answer with a page about the error, within the frame if someone is signed in."""
+        """Respond with a page about the error, within the frame if someone is signed in."""
         status, message = describe_error(error)
         document = Document(
             "error.html", TITLES.get(status, "Something is wrong"), {"message": message}, status

@@ -26,7 +26,7 @@ class BufferedBody:
         self.budget = budget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         request = Request(scope, receive)
         if scope["method"] != "POST":
             await self.app(scope, receive, send)

@@ -71,7 +71,7 @@ class TimedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def shutdown(self) -> None:
-        """Tell a stream, which would go on while it is read, that the server stops."""
+        """Notify a stream, which would go on while it is read, that the server stops."""
         if self._is_answering:
             cast("dict[str, object]", self.scope)[STOPPING] = True
         super().shutdown()

@@ -105,7 +105,7 @@ def refuse_request(
 
 
 def answer_problem(_request: Request, error: Exception) -> Response:
-    """Answer an invalid request."""
+    """Respond to an invalid request."""
     problem = error if isinstance(error, RequestError) else RequestError(500, "internal_error", "")
     return refuse_request(
         problem.status, problem.code, problem.message, problem.data, problem.headers
@@ -113,7 +113,7 @@ def answer_problem(_request: Request, error: Exception) -> Response:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """Answer with a Looseleaf error."""
+    """Respond with a Looseleaf error."""
     if not isinstance(error, LooseleafError):
         return answer_failure(request, error)
     if isinstance(error, Conflicted) and is_conditional(request.headers):
@@ -145,13 +145,13 @@ def _to_json(field: object) -> object:
 
 
 def answer_failure(_request: Request, _error: Exception) -> Response:
-    """Answer a fault of the server; its log has the details."""
+    """Respond to a fault of the server; its log has the details."""
     message = "Something went wrong in the server. Its log says what."
     return refuse_request(500, "internal_error", message)
 
 
 def answer_http_error(_request: Request, error: Exception) -> Response:
-    """Answer a request that the router refuses: unknown path or method."""
+    """Handle a request that the router refuses: unknown path or method."""
     status = getattr(error, "status_code", 500)
     headers = getattr(error, "headers", None)
     code = {404: "no_route", 405: "method_not_allowed"}.get(status, "http_error")

@@ -115,7 +115,7 @@ def _unwrap_name(name: str) -> str:
 
 
 def _unwrap_input(body: dict[str, Any]) -> dict[str, Any]:
-    """Take the arguments from `input`, if WordPress has them, or from the body itself."""
+    """Read the arguments from `input`, if WordPress has them, or from the body itself."""
     if set(body) != {"input"}:
         return body
     arguments = body["input"]

@@ -65,7 +65,7 @@ async def body_of(
 
 
 async def respond(request: Request, endpoint: Endpoint) -> Response:
-    """Answer a request by the operation of its endpoint."""
+    """Handle a request by the operation of its endpoint."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, endpoint.operation)
     query, window = split_paging(request)

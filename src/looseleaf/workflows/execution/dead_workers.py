@@ -31,7 +31,7 @@ class LifeLocks(Protocol):
         """Return whether a worker has died, or None if it does not run on this machine."""
 
     def remove(self, name: str) -> None:
-        """Forget the lock of a dead worker."""
+        """Discard the lock of a dead worker."""
 
 
 class DeathWatch:

@@ -47,10 +47,10 @@ class JobObserver(Protocol):
     """Is told about the progress of jobs; each call may be repeated after a crash."""
 
     def step_ended(self, state: JobState, step_id: str) -> None:
-        """React to a step whose outcome is recorded."""
+        """Handle a step whose outcome is recorded."""
 
     def job_ended(self, job: Job) -> None:
-        """React to a job that has ended."""
+        """Handle a job that has ended."""
 
 
 @value(kw_only=True)

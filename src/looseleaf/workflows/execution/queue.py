@@ -67,19 +67,19 @@ class JobQueue(Protocol):
     """Jobs as workers take, run and release them; `JobLost` if another worker has the job."""
 
     def claim(self, worker: str, limits: Limits) -> Hold | None:
-        """Take the oldest job that is due and within the limits."""
+        """Claim the oldest job that is due and within the limits."""
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
         """Return the hold on a job that the worker has claimed or taken over, and its state."""
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
-        """Note that a step begins, and return the number of the attempt."""
+        """Record that a step begins, and return the number of the attempt."""
 
     def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the outcome that was recorded first."""
 
     def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
-        """Note the progress of a step."""
+        """Record the progress of a step."""
 
     def release(self, hold: Hold, release: Release) -> Job:
         """Release a job in a state that needs no worker, and return the job."""
@@ -91,7 +91,7 @@ class JobQueue(Protocol):
         """Return jobs that have ended and whose memory is still to be cleared."""
 
     def note_cleared(self, job_id: int) -> None:
-        """Note that the memory of a job that has ended is cleared."""
+        """Record that the memory of a job that has ended is cleared."""
 
     def count_due(self) -> int:
         """Return the number of jobs that a worker could take now, whatever the limits."""
@@ -104,10 +104,10 @@ class Workers(Protocol):
     """The processes that run jobs, and their signs of life."""
 
     def beat(self, worker: str, host: str) -> None:
-        """Note that a worker is alive."""
+        """Record that a worker is alive."""
 
     def leave(self, worker: str) -> None:
-        """Note that a worker has stopped."""
+        """Record that a worker has stopped."""
 
     def beats(self) -> Mapping[str, int]:
         """Return all workers that have not stopped, each with the number of its signs of life."""

@@ -56,7 +56,7 @@ class RunningJobs:
         return self._wishes.get(job_id, "")
 
     def set_wishes(self, wishes: Mapping[int, str]) -> None:
-        """Note the requests of people for the jobs."""
+        """Record the requests of people for the jobs."""
         with self._condition:
             for job_id in self._wishes:
                 self._wishes[job_id] = wishes.get(job_id, "")

@@ -62,7 +62,7 @@ class Schedules(Protocol):
         """Start the jobs that are due, and return how many."""
 
     def reconcile(self) -> object:
-        """Bring the stored schedules in line with flows and plugins."""
+        """Align the stored schedules with flows and plugins."""
 
 
 def create_worker_id() -> str:
@@ -129,7 +129,7 @@ class Worker:
             self._life.close()
 
     def _leave(self) -> None:
-        """Note the end; if that fails, other workers find the lock of this worker free."""
+        """Record the end; if that fails, other workers find the lock of this worker free."""
         try:
             self._workers.leave(self.id)
         except LooseleafError as error:

@@ -44,7 +44,7 @@ class ScheduleFiring:
         self._entries: dict[str, ScheduleEntry] = {}
 
     def reconcile(self) -> tuple[ScheduleEntry, ...]:
-        """Bring the stored schedules in line with flows and plugins, and return the entries."""
+        """Align the stored schedules with flows and plugins, and return the entries."""
         entries = tuple(self._list_entries())
         self._entries = {entry.id: entry for entry in entries}
         now = self._clock()

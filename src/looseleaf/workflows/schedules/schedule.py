@@ -94,7 +94,7 @@ class ScheduleStates(Protocol):
         """Keep the state of an unchanged schedule; for a new or changed one, set the first run."""
 
     def keep_only(self, ids: Collection[str]) -> int:
-        """Forget all other schedules; return how many there were."""
+        """Delete all other schedules; return how many there were."""
 
     def due(self, now: float) -> list[ScheduleState]:
         """Return the schedules that are due and not paused, the longest due first."""
@@ -103,7 +103,7 @@ class ScheduleStates(Protocol):
         """Move on from a time that was due; return False if another server was faster."""
 
     def note_result(self, schedule_id: str, *, job_id: int = 0, problem: str = "") -> int:
-        """Note a started job, or why there is none; return the rejections in a row."""
+        """Record a started job, or why there is none; return the rejections in a row."""
 
     def pause(self, schedule_id: str, *, is_paused: bool) -> bool:
         """Pause a schedule or let it go on; return False if there is none."""

@@ -97,7 +97,7 @@ class _Reader:
         self._size = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Note the beginning of an element."""
+        """Record the beginning of an element."""
         self._path.append(name)
         depth = len(self._path)
         if depth == 1 and name not in _ROOTS:
@@ -114,7 +114,7 @@ class _Reader:
             self.add_text(f"<{name.removeprefix(_XHTML)}>")
 
     def end(self, name: str) -> None:
-        """Note the end of an element."""
+        """Record the end of an element."""
         depth = len(self._path)
         self._path.pop()
         if self._element and depth == self._entry_depth + 1:

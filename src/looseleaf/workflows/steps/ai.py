@@ -29,7 +29,7 @@ _QUEUED = ("drain", "loop")  # modes in which an empty queue means that nothing 
 
 
 def run_ai(run: StepRun) -> StepOutcome:
-    """Let the model answer, and return its answer and the results of its tools as packets."""
+    """Have the model answer, and return its answer and the results of its tools as packets."""
     if not run.job.agent_id:
         raise InvalidStep(run.step.id, "the job has no agent, and a model answers as one")
     queue_prompt = run.parts.take_prompt(run)
@@ -62,7 +62,7 @@ def create_messages(packets: tuple[Packet, ...], prompt: str) -> tuple[Message, 
 
 
 def _fit(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the oldest packets if all together are too long; the newest stays."""
+    """Drop the oldest packets if all together are too long; the newest stays."""
     newest: list[dict[str, Any]] = []
     size = 0
     for document in documents:

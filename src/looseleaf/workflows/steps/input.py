@@ -50,7 +50,7 @@ def run_input(run: StepRun) -> StepOutcome:
 
 
 def _claim_new(run: StepRun, items: tuple[SourceItem, ...]) -> tuple[SourceItem, ...]:
-    """Take the items that no job of this step of the flow has taken before, once each."""
+    """Claim the items that no job of this step of the flow has taken before, once each."""
     by_key = {item.key: item for item in items}
     new_keys = run.parts.processed_items.claim(
         run.flow.id,
@@ -111,7 +111,7 @@ def _read_packet(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _fetch(run: StepRun) -> bytes:
-    """Ask the server of the source; `RequestFailed` for a failure that may pass, to be retried."""
+    """Query the server of the source; raise `RequestFailed` on a failure that may be transient."""
     url = run.settings.get("url", "")
     if not url:
         raise InvalidStep(run.step.id, "url is missing; it is the address of the source")

@@ -107,7 +107,7 @@ class DataMachineSite:
         self.escapes_html = True
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
-        """Answer a request: status and JSON."""
+        """Handle a request: status and JSON."""
         if method not in ("GET", "POST") or (method == "POST" and "/abilities/" not in path):
             raise AssertionError(f"{method} {path} would change the site")
         if path.removeprefix(API).startswith(self.refused or ("\0",)):

@@ -95,7 +95,7 @@ def test_other_answers_are_one_clear_error(body: bytes, status: str, error: Any)
 
 
 def open_case(root: Path, server: Server) -> tuple[str, Workspace]:
-    """Make a workspace that knows the site."""
+    """Create a workspace that knows the site."""
     Workspace.create(root, agent="ada").close()
     address = write_site_settings(root, server)
     return address, Workspace.open(root)

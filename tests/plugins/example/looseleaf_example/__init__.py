@@ -257,13 +257,13 @@ def pick_model(agent: AgentRecord, mode: str) -> str | None:
 
 @hookimpl
 def on_memory_changed(event: Changed) -> None:
-    """Note which page was changed, and how."""
+    """Record which page was changed, and how."""
     HEARD.append(f"{event.change.operation} {event.scope.filename}")
 
 
 @hookimpl
 def on_prompt_composed(assembly: Assembly) -> None:
-    """Note for whom a prompt was made."""
+    """Record for whom a prompt was made."""
     HEARD.append(f"{assembly.request.agent.slug} in {assembly.request.mode}")
 
 

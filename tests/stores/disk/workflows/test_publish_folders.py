@@ -13,7 +13,7 @@ from looseleaf.stores.disk.workflows.publish_folders import DiskPublishFolders
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """Make a folder outside of the workspace."""
+    """Create a folder outside of the workspace."""
     (tmp_path / "site").mkdir()
     return tmp_path / "site"
 

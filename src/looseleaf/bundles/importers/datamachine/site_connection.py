@@ -30,7 +30,7 @@ class SiteConnection:
         self._count = 0
 
     def ask(self, path: str, *, method: str = "GET", body: bytes = b"") -> dict[str, Any]:
-        """Ask for a document, or raise `RequestFailed` or `RequestRefused`."""
+        """Request a document, or raise `RequestFailed` or `RequestRefused`."""
         self._count += 1
         if self._count > self._request_limit:
             raise InvalidImport(

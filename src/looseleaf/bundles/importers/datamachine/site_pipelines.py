@@ -83,7 +83,7 @@ def _list_pipelines(connection: SiteConnection) -> Iterator[dict[str, Any]]:
 
 
 def _ask_page(connection: SiteConnection, offset: int) -> dict[str, Any]:
-    """Ask for a page of the list; a site without paging gives the whole list."""
+    """Request a page of the list; a site without paging gives the whole list."""
     try:
         return connection.ask(f"{_PIPELINES}?per_page={_PAGE_SIZE}&offset={offset}")
     except RequestRefused:

@@ -104,7 +104,7 @@ class SqlTurns:
         return bool(row.cancelled)
 
     def cancel(self, session: str) -> bool:
-        """Ask a running turn to stop; return whether there was one.
+        """Request a running turn to stop; return whether there was one.
 
         A turn whose process has ended no longer runs, though its lease may last.
         """

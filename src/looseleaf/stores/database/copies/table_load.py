@@ -82,7 +82,7 @@ def require_empty(connection: sa.Connection) -> None:
 
 
 def note_mark(connection: sa.Connection, archive: str) -> None:
-    """Note which archive the rows are from, until its folder is there."""
+    """Record which archive the rows are from, until its folder is there."""
     connection.execute(tables.state.insert().values(name=RESTORE_MARK, number=0, text=archive))
 
 

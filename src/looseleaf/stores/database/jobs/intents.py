@@ -33,7 +33,7 @@ class SqlIntents:
         return Intent(row.content_hash, row.number) if row else None
 
     def note(self, key: str, page: str, content_hash: str) -> None:
-        """Note an intent durably, in the place of an earlier one, under the next number."""
+        """Record an intent durably, in the place of an earlier one, under the next number."""
         values = {"content_hash": content_hash, "time": to_micros(self._clock())}
         with self._database.writing() as connection:
             newer = _EFFECTS.update().where(_build_condition(key, page))

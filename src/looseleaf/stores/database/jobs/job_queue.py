@@ -89,7 +89,7 @@ class SqlJobQueue:
         self._database, self._clock = database, clock
 
     def claim(self, worker: str, limits: Limits) -> Hold | None:
-        """Take the oldest job that is due and within the limits."""
+        """Claim the oldest job that is due and within the limits."""
         now = to_micros(self._clock())
         due = (_JOBS.c.status == "pending") & (_JOBS.c.not_before <= now)
         with self._database.reading() as connection:
@@ -122,7 +122,7 @@ class SqlJobQueue:
             return Hold(job_id, worker, run), read_state(connection, job_id)
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
-        """Note that a step begins, and return the number of the attempt."""
+        """Record that a step begins, and return the number of the attempt."""
         place = {"job": hold.job_id, "step": step_id}
         with self._database.writing(is_relaxed=True) as connection:
             _require_hold(connection, hold)
@@ -153,7 +153,7 @@ class SqlJobQueue:
             return outcome
 
     def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
-        """Note how far a step is."""
+        """Record how far a step is."""
         progress = {"job": hold.job_id, "step": step_id, "text": text[:_LONGEST_PROGRESS]}
         with self._database.writing(is_relaxed=True) as connection:
             connection.execute(_NOTE_PROGRESS, progress)
@@ -202,7 +202,7 @@ class SqlJobQueue:
             return tuple(select_job(connection, job_id) for job_id in ids)
 
     def note_cleared(self, job_id: int) -> None:
-        """Note that the memory of a job that has ended is cleared."""
+        """Record that the memory of a job that has ended is cleared."""
         condition = (_JOBS.c.id == job_id) & (_JOBS.c.not_before == UNCLEARED)
         with self._database.writing(is_relaxed=True) as connection:
             connection.execute(_JOBS.update().where(condition).values(not_before=0))

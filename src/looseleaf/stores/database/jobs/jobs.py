@@ -115,7 +115,7 @@ class SqlJobs:
             return [build_job(row, writes=writes.get(row.id, ())) for row in rows], total
 
     def request(self, job_id: int, act: JobRequest) -> Job:
-        """Ask for an act; `Refused` if the status of the job forbids it."""
+        """Request an action; raise `Refused` if the status of the job forbids it."""
         with self._database.writing() as connection:
             job = select_job(connection, job_id, for_update=True)
             waits = act == "resume" and _waits(connection, job_id)

@@ -53,7 +53,7 @@ class SqlScheduleStates:
             return "created" if is_new else "preserved"
 
     def keep_only(self, ids: Collection[str]) -> int:
-        """Forget all other schedules; return how many there were."""
+        """Delete all other schedules; return how many there were."""
         foreign = _SCHEDULES.c.id.notin_(list(ids))
         with self._database.reading() as connection:
             if (
@@ -83,7 +83,7 @@ class SqlScheduleStates:
             return bool(connection.execute(update.values(**values)).rowcount)
 
     def note_result(self, schedule_id: str, *, job_id: int = 0, problem: str = "") -> int:
-        """Note a started job, or why there is none; return the rejections in a row."""
+        """Record a started job, or why there is none; return the rejections in a row."""
         condition = _SCHEDULES.c.id == schedule_id
         values: dict[str, Any] = {"problem": problem[:_LONGEST_PROBLEM]}
         if problem:

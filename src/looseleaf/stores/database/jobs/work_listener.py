@@ -21,7 +21,7 @@ _STOP_SECONDS = 2.0
 
 
 def notify_workers(connection: sa.Connection) -> None:
-    """Tell the workers of all processes that there is work when the transaction commits.
+    """Notify the workers of all processes that there is work when the transaction commits.
 
     SQLite has no notifications: the workers of other processes poll.
     """

@@ -21,7 +21,7 @@ class SqlWorkers:
         self._database, self._clock = database, clock
 
     def beat(self, worker: str, host: str) -> None:
-        """Note that a worker is alive."""
+        """Record that a worker is alive."""
         now = to_micros(self._clock())
         condition = tables.workers.c.id == worker
         with self._database.writing(is_relaxed=True) as connection:
@@ -33,7 +33,7 @@ class SqlWorkers:
                 connection.execute(tables.workers.insert().values(**row))
 
     def leave(self, worker: str) -> None:
-        """Note that a worker has stopped."""
+        """Record that a worker has stopped."""
         with self._database.writing(is_relaxed=True) as connection:
             connection.execute(tables.workers.delete().where(tables.workers.c.id == worker))
 

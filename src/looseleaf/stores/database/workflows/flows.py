@@ -110,7 +110,7 @@ class SqlFlows:
         return True
 
     def take_prompt(self, flow_id: int, key: str) -> str | None:
-        """Take the next prompt of the queue by its mode, once for each key."""
+        """Pop the next prompt of the queue by its mode, once for each key."""
         is_taken = (flow_prompts.c.flow_id == flow_id) & (flow_prompts.c.key == key)
         with self._database.writing() as connection:
             flow = _lock_flow(connection, flow_id)

@@ -32,7 +32,7 @@ class SqlProcessedItems:
     def claim(
         self, flow_id: int, step_id: str, keys: tuple[str, ...], *, job_id: int, limit: int
     ) -> tuple[str, ...]:
-        """Take items that no other job has, in their order, and return those of this job."""
+        """Claim items that no other job has, in their order, and return those of this job."""
         is_step = (processed_items.c.flow_id == flow_id) & (processed_items.c.step_id == step_id)
         with self._database.writing() as connection:
             owners: dict[str, int] = {}
@@ -50,7 +50,7 @@ class SqlProcessedItems:
             return tuple(self._insert(connection, (flow_id, step_id, job_id), new, limit))
 
     def _renew(self, connection: sa.Connection, is_offered: sa.ColumnElement[bool]) -> None:
-        """Note that a source still offers items: a forgotten item would be taken again."""
+        """Record that a source still offers items: a forgotten item would be taken again."""
         now = self._clock()
         is_older = processed_items.c.time < round((now - DAY_SECONDS) * MICRO)
         update = processed_items.update().where(is_offered, is_older)
@@ -83,7 +83,7 @@ class SqlProcessedItems:
             return connection.execute(processed_items.delete().where(is_job)).rowcount
 
     def prune(self, *, before: float, dry_run: bool = False) -> int:
-        """Forget items that no source has offered since a time; return how many."""
+        """Delete items that no source has offered since a time; return how many."""
         is_old = processed_items.c.time < round(before * MICRO)
         if dry_run:
             query = sa.select(sa.func.count()).select_from(processed_items).where(is_old)

@@ -275,7 +275,7 @@ class DiskAgents:
         return [entry.slug for entry in entries if entry.id not in ids and entry.slug not in slugs]
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
-        """Bring a deleted agent back under its slug or another one: the same id, pages, history."""
+        """Restore a deleted agent under its slug or another one: the same id, pages, history."""
         from looseleaf.stores.disk.agents import changes
 
         with self._lock() as locked_agents:
@@ -307,7 +307,7 @@ class DiskAgents:
             return  # an agent is being created now, or this process may not write here
 
     def on_configure(self, check: Callable[[Mapping[str, Any]], None]) -> None:
-        """Let `check` refuse keys of a configuration before they are stored."""
+        """Validate keys of a configuration with `check` before they are stored."""
         self._config_checks.append(check)
 
     def _check_keys(self, config: Mapping[str, Any]) -> None:

@@ -151,14 +151,14 @@ class LockedAgents:
             raise
 
     def note(self, record: AgentRecord) -> None:
-        """Note where an agent is now; the change is done, so the next one repairs a failed note."""
+        """Record where an agent is now; the change is done, so the next repairs a failed note."""
         with suppress(OSError):
             self.register.enter(RegisterEntry(record.id, record.slug))
             self._replace(self.hints_fd, str(record.id), f"{record.slug}\n".encode())
             self.write_register()
 
     def note_deleted(self, record: AgentRecord, time: str) -> None:
-        """Note that an agent was deleted; the change is done, as in `note`."""
+        """Record that an agent was deleted; the change is done, as in `note`."""
         with suppress(OSError):
             self.register.mark_deleted(record.id, record.slug, time)
             self.write_register()

@@ -44,12 +44,12 @@ class Register:
         self.agents = {entry.id: entry for entry in agents}
 
     def enter(self, entry: RegisterEntry) -> None:
-        """Enter an agent, in the place of an earlier entry of its id."""
+        """Register an agent, in the place of an earlier entry of its id."""
         self.agents[entry.id] = entry
         self.next_id = max(self.next_id, entry.id + 1)
 
     def enter_records(self, records: Iterable[AgentRecord]) -> None:
-        """Enter the agents that have a record: created by hand, renamed, or brought back."""
+        """Register the agents that have a record: created by hand, renamed, or brought back."""
         for record in records:
             entry = self.agents.get(record.id, RegisterEntry(record.id, ""))
             if (entry.slug, entry.state) != (record.slug, PRESENT):
@@ -69,7 +69,7 @@ class Register:
         self.agents.pop(agent_id, None)
 
     def mark_deleted(self, agent_id: int, slug: str, time: str) -> None:
-        """Note that an agent was deleted."""
+        """Record that an agent was deleted."""
         entry = self.agents.get(agent_id, RegisterEntry(agent_id, slug))
         self.enter(replace(entry, slug=slug, state=DELETED, deleted=time))
 

@@ -25,7 +25,7 @@ class FolderCopies:
         self.left_out, self.progress = left_out, progress
 
     def leave_out(self, path: bytes, reason: str) -> None:
-        """Note a file that cannot be copied, up to a limit of notes."""
+        """Record a file that cannot be copied, up to a limit of notes."""
         if len(self.left_out) < _MOST_NOTES:
             self.left_out.append(f"{os.fsdecode(path)}: {reason}")
 

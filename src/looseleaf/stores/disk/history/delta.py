@@ -40,6 +40,6 @@ def find_hunks(old: bytes, new: bytes) -> list[Hunk]:
 
 
 def apply_hunks(content: bytearray, hunks: list[Hunk]) -> None:
-    """Make the new bytes from the old ones, in place."""
+    """Derive the new bytes from the old ones, in place."""
     for place, removed_count, insertion in reversed(hunks):
         content[place : place + removed_count] = insertion

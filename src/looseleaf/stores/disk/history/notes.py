@@ -53,7 +53,7 @@ def read_known_pages(store: StoreFolder, shelf: Shelf) -> set[str]:
 
 
 def note_head(history_folder: int, number: int) -> None:
-    """Note the number of the newest change that is in a log."""
+    """Record the number of the newest change that is in a log."""
     atomic.overwrite(history_folder, HEAD, b"%020d\n" % number)
 
 
@@ -84,7 +84,7 @@ def is_head_damaged(history_folder: int) -> bool:
 
 
 def note_removal(store: StoreFolder, shelf: Shelf) -> None:
-    """Note that versions of a shelf are being removed: the note becomes longer."""
+    """Record that versions of a shelf are being removed: the note becomes longer."""
     folder = store.open_own(*HISTORY.split("/"), shelf.name)
     if folder is None:
         return

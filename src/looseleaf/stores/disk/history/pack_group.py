@@ -129,7 +129,7 @@ class GroupBuilder:
 
 
 def encode_groups(versions: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
-    """Put versions, in the order of their numbers, into as many groups as they need."""
+    """Pack versions, in the order of their numbers, into as many groups as they need."""
     builder = GroupBuilder()
     for number, content in versions:
         if not builder.add(number, content):
@@ -180,7 +180,7 @@ class PackGroup:
             yield number, self.read(number)
 
     def _read_next(self) -> None:
-        """Make the next version from the one before it."""
+        """Derive the next version from the one before it."""
         (count,) = _COUNT.unpack_from(self._raw, self._place)
         self._place += _COUNT.size
         hunks: list[Hunk] = []

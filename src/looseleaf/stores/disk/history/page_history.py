@@ -226,7 +226,7 @@ class DiskHistory:
         return self.store.run_locked(scope, attempt)
 
     def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
-        """Put the settled versions of a page into one compressed file.
+        """Pack the settled versions of a page into one compressed file.
 
         Works for the pages of deleted agents, too: only the folder of the history is needed.
         """

@@ -51,7 +51,7 @@ def prune_versions(log: PageLog, choose: Choice, *, present: bytes, mode: int) -
 
 
 def make_self_contained(lines: list[Line], present: bytes) -> None:
-    """Let the newest change hold all its bytes, since the version before it is removed."""
+    """Store all bytes of the newest change, since the version before it is removed."""
     newest = [line for line in lines if "revision" in line][-1]
     if "redo" in newest and hash_content(present) == newest["hash"]:
         newest["redo"] = splice(b"", present)

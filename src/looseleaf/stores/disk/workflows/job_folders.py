@@ -96,7 +96,7 @@ class JobFolders:
         return "" if content is None else content.decode().strip()
 
     def remove_gate(self, job: Job, step_id: str) -> None:
-        """Forget the address of a gate that was called."""
+        """Delete the address of a gate that was called."""
         with self._open_folder(_locate_job(job)) as folder:
             if folder is not None:
                 atomic.remove(folder, _name_gate_file(step_id))

@@ -28,13 +28,13 @@ def press(opens: Opens) -> Iterator[Site]:
 
 
 def start(site: Site, *steps: object, label: str = "Album") -> int:
-    """Ask for a job of these steps, and return its number."""
+    """Submit a job of these steps, and return its number."""
     job = site.run("datamachine/execute-workflow", agent="ada", steps=list(steps), label=label)
     return int(job["job_id"])
 
 
 def run_until(site: Site, job: int, status: str) -> None:
-    """Let a worker run until a job has a status."""
+    """Have a worker run until a job has a status."""
     runtime = jobs_of(site.workspace)
     runtime.start_worker()
     wait_until(lambda: runtime.jobs.find(job).status == status)

@@ -10,7 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make the tables of conversations."""
+    """Create the tables of conversations."""
     _create_session_table()
     op.create_table(
         "chat_turns",

@@ -10,7 +10,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Make the tables of definitions."""
+    """Create the tables of definitions."""
     op.create_table(
         "pipelines",
         sa.Column("id", sa.Integer, primary_key=True),

@@ -10,7 +10,7 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Make the tables of jobs, workers and schedules."""
+    """Create the tables of jobs, workers and schedules."""
     _create_jobs()
     _create_steps()
     op.create_table(

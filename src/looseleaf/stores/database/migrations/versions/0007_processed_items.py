@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Make the table of processed items."""
+    """Create the table of processed items."""
     op.create_table(
         "processed_items",
         sa.Column("flow_id", sa.Integer, primary_key=True, autoincrement=False),

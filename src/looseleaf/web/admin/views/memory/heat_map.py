@@ -72,7 +72,7 @@ class HeatMap:
 
 
 def build_heat_map(year: int, sizes: Mapping[str, int], day: str) -> HeatMap:
-    """Draw a year; `sizes` has the bytes of each day's page by its date."""
+    """Render a year; `sizes` has the bytes of each day's page by its date."""
     first, offset = compute_day_start(year, 1, 1), weekday_of(year, 1, 1)
     dates = [format_date(first + number * DAY_SECONDS) for number in range(366)]
     dates = [date for date in dates if date.startswith(f"{year:04}-")]
@@ -97,7 +97,7 @@ def _build_month(squares: tuple[Square, ...], month: str, name: str) -> Month:
 def _build_square(
     text: str, place: int, size: int | None, largest: int, *, is_chosen: bool
 ) -> Square:
-    """Draw a day; `place` counts the days from the Monday of the first week."""
+    """Render a day; `place` counts the days from the Monday of the first week."""
     level = 0 if size is None else 1 + min(LEVELS - 1, LEVELS * size // (largest + 1))
     x, y = LEFT + STEP * (place // 7), TOP + STEP * (place % 7)
     return Square(

@@ -151,7 +151,7 @@ def _describe(
 def build_blocks(
     explanation: Explanation, messages: Sequence[PromptMessage], agent: str
 ) -> list[Block]:
-    """Put each message beside what is known about it, in the order of the prompt."""
+    """Pair each message with what is known about it, in the order of the prompt."""
     total = max(1, explanation.bytes)
     candidates = [candidate for candidate in explanation.candidates if candidate.bytes]
     blocks: list[Block] = []
