@@ -8,7 +8,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import JobLost
 from looseleaf.values import replace, value
 from looseleaf.workflows.execution.plan import read_plan
-from looseleaf.workflows.execution.queue import CANCEL, PAUSE, Release
+from looseleaf.workflows.execution.queue import CANCEL, PAUSE, JobOutcome
 from looseleaf.workflows.execution.retries import (
     compute_wait_seconds,
     describe_error,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from looseleaf.workflows.execution.queue import Hold, JobQueue
+    from looseleaf.workflows.execution.queue import JobLease, JobQueue
     from looseleaf.workflows.job import Job, JobStatus, StepRecord
     from looseleaf.workflows.job_list import JobState
     from looseleaf.workflows.packet import Packet
@@ -75,68 +75,70 @@ class JobParts:
 
 
 class JobRun:
-    """A job while this worker runs it; `wish` gives a request of people or the worker, or ""."""
+    """A job while this worker runs it; `find_action` returns what people or the worker request."""
 
     def __init__(
-        self, parts: JobParts, hold: Hold, state: JobState, wish: Callable[[], str]
+        self, parts: JobParts, lease: JobLease, state: JobState, find_action: Callable[[], str]
     ) -> None:
-        self._parts, self._hold, self._wish = parts, hold, wish
+        self._parts, self._lease, self._find_action = parts, lease, find_action
         self._job, self._signals = state.job, state.signals
         self._state = state
         self._outcomes = dict(state.outcomes)
         self._plan = read_plan(state.snapshot)
 
-    def run(self) -> Release:
+    def run(self) -> JobOutcome:
         """Run the steps that have no outcome, and return the state to leave the job in."""
         for step in self._job.steps[self._state.position :]:
-            wish = self._wish()
-            if wish:
-                return Release(_ENDS[wish])
-            release = self._run_step(step)
-            if release is not None:
-                return release
-        return Release("completed")
+            action = self._find_action()
+            if action:
+                return JobOutcome(_ENDS[action])
+            job_outcome = self._run_step(step)
+            if job_outcome is not None:
+                return job_outcome
+        return JobOutcome("completed")
 
-    def _run_step(self, step: StepRecord) -> Release | None:
+    def _run_step(self, step: StepRecord) -> JobOutcome | None:
         """Run a step and record its outcome; return None if the next step is to run."""
-        attempt = self._parts.queue.begin_step(self._hold, step.id)
+        attempt = self._parts.queue.begin_step(self._lease, step.id)
         result = self._attempt(step, attempt)
-        if isinstance(result, Release):
+        if isinstance(result, JobOutcome):
             return result
-        outcome = self._parts.queue.end_step(self._hold, step.id, result)
+        outcome = self._parts.queue.end_step(self._lease, step.id, result)
         if outcome.status == "waiting":
             wait = outcome.wait_seconds
-            return Release("waiting", outcome.reason, self._parts.clock() + wait if wait else 0.0)
+            return JobOutcome(
+                "waiting", outcome.reason, self._parts.clock() + wait if wait else 0.0
+            )
         self._outcomes[step.id] = outcome
         state = replace(self._state, outcomes=dict(self._outcomes))
         self._parts.observer.step_ended(state, step.id)
         if outcome.status == "completed":
             return None
-        return Release(_ENDS[outcome.status], outcome.reason)
+        return JobOutcome(_ENDS[outcome.status], outcome.reason)
 
-    def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | Release:
-        """Run the function of a step; a release as the result means that nothing is recorded."""
-        stop_wishes: list[str] = []
+    def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | JobOutcome:
+        """Run the function of a step; with a `JobOutcome` as result, nothing is recorded."""
+        stop_actions: list[str] = []
 
         def is_cancelled() -> bool:
-            wish = self._wish()
-            if wish in {CANCEL, STOP}:
-                stop_wishes.append(wish)
-            return bool(stop_wishes)
+            action = self._find_action()
+            if action in {CANCEL, STOP}:
+                stop_actions.append(action)
+            return bool(stop_actions)
 
         try:
             outcome = self._call(step, attempt, is_cancelled)
         except JobLost:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a step does, its job comes to an end
-            if stop_wishes:
-                return Release(_ENDS[stop_wishes[-1]])
+            if stop_actions:
+                return JobOutcome(_ENDS[stop_actions[-1]])
             if not isinstance(error, LooseleafError):
                 self._parts.report(f"The step {step.id} of job {self._job.id} failed", error)
             reason = describe_error(error)
             return self._retry(reason) if is_transient(error) else _build_failure(reason)
-        if stop_wishes:
-            return Release(_ENDS[stop_wishes[-1]])
+        if stop_actions:
+            return JobOutcome(_ENDS[stop_actions[-1]])
         if outcome.status == "failed" and has_transient_reason(outcome.reason):
             return self._retry(outcome.reason)
         return outcome
@@ -157,7 +159,7 @@ class JobRun:
             packets=self._list_packets(step),
             parts=self._parts.open_parts(self._job),
             is_cancelled=is_cancelled,
-            report_progress=partial(self._parts.queue.report_progress, self._hold, step.id),
+            report_progress=partial(self._parts.queue.report_progress, self._lease, step.id),
             attempt=attempt,
             signal=self._signals.get(step.id),
         )
@@ -176,11 +178,11 @@ class JobRun:
             packets[:0] = outcome.packets if outcome else ()
         return tuple(packets)
 
-    def _retry(self, reason: str) -> StepOutcome | Release:
+    def _retry(self, reason: str) -> StepOutcome | JobOutcome:
         seconds = compute_wait_seconds(reason, self._job.attempts)
         if seconds is None:
             return _build_failure(reason)
-        return Release("pending", reason, self._parts.clock() + seconds, is_retry=True)
+        return JobOutcome("pending", reason, self._parts.clock() + seconds, is_retry=True)
 
 
 def _build_failure(reason: str) -> StepOutcome:

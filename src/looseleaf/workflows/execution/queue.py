@@ -1,4 +1,4 @@
-"""The contracts that workers share: the queue of jobs, holds on jobs, and signs of life."""
+"""The contracts that workers share: the queue of jobs, leases of jobs, and signs of life."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Limits:
 
 
 @value
-class Hold:
-    """A job that a worker runs; another worker that takes the job ends the hold.
+class JobLease:
+    """A job that a worker runs; another worker that takes the job ends the lease.
 
     Fields:
         job_id: The job.
@@ -47,7 +47,7 @@ class Hold:
 
 
 @value
-class Release:
+class JobOutcome:
     """The state that a worker leaves a job in.
 
     Fields:
@@ -64,24 +64,24 @@ class Release:
 
 
 class JobQueue(Protocol):
-    """Jobs as workers take, run and release them; `JobLost` if another worker has the job."""
+    """Jobs for workers to claim, run and release; raises `JobLost` if another has the job."""
 
-    def claim(self, worker: str, limits: Limits) -> Hold | None:
+    def claim(self, worker: str, limits: Limits) -> JobLease | None:
         """Claim the oldest job that is due and within the limits."""
 
-    def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Return the hold on a job that the worker has claimed or taken over, and its state."""
+    def take(self, job_id: int, worker: str) -> tuple[JobLease, JobState]:
+        """Return the lease of a job that the worker has claimed or taken over, and its state."""
 
-    def begin_step(self, hold: Hold, step_id: str) -> int:
+    def begin_step(self, lease: JobLease, step_id: str) -> int:
         """Record that a step begins, and return the number of the attempt."""
 
-    def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
+    def end_step(self, lease: JobLease, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the outcome that was recorded first."""
 
-    def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
+    def report_progress(self, lease: JobLease, step_id: str, text: str) -> None:
         """Record the progress of a step."""
 
-    def release(self, hold: Hold, release: Release) -> Job:
+    def release(self, lease: JobLease, outcome: JobOutcome) -> Job:
         """Release a job in a state that needs no worker, and return the job."""
 
     def expire(self) -> int:
@@ -96,7 +96,7 @@ class JobQueue(Protocol):
     def count_due(self) -> int:
         """Return the number of jobs that a worker could take now, whatever the limits."""
 
-    def wishes(self, worker: str) -> Mapping[int, str]:
+    def list_requested_actions(self, worker: str) -> Mapping[int, str]:
         """Return the jobs that a worker runs, each with its request: cancel, pause or ""."""
 
 

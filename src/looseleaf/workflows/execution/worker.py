@@ -112,7 +112,7 @@ class Worker:
         self._has_looked.wait()
         while not self._stopping.is_set():
             queue = self._parts.queue
-            if not queue.wishes(self.id) and not queue.count_due():
+            if not queue.list_requested_actions(self.id) and not queue.count_due():
                 return
             self._stopping.wait(_DRAIN_SECONDS)
 
@@ -156,7 +156,7 @@ class Worker:
             self._schedules.reconcile()
         self._schedules.fire_due()
         if self._jobs.count():
-            self._jobs.set_wishes(self._parts.queue.wishes(self.id))
+            self._jobs.set_requested_actions(self._parts.queue.list_requested_actions(self.id))
         self._claim()
 
     def _beat(self) -> None:
@@ -166,7 +166,7 @@ class Worker:
                 self._log(JobEvent("taken_over", job_id, detail=dead))
                 self._left_jobs.append(job_id)
             self._locks.remove(dead)
-        strays = self._jobs.find_strays(self._parts.queue.wishes(self.id))
+        strays = self._jobs.find_strays(self._parts.queue.list_requested_actions(self.id))
         self._left_jobs += [job_id for job_id in strays if job_id not in self._left_jobs]
         self._parts.queue.expire()
         for job in self._parts.queue.list_uncleared():
@@ -178,19 +178,19 @@ class Worker:
             if self._left_jobs:
                 job_id = self._left_jobs.pop(0)
             else:
-                hold = self._parts.queue.claim(self.id, self._options.limits)
-                if hold is None:
+                lease = self._parts.queue.claim(self.id, self._options.limits)
+                if lease is None:
                     return
-                job_id = hold.job_id
+                job_id = lease.job_id
             self._jobs.start(job_id, self._run_job)
 
     def _run_job(self, job_id: int) -> None:
         """Run a job from its first step without an outcome, and release it in its new state."""
         try:
-            hold, state = self._parts.queue.take(job_id, self.id)
+            lease, state = self._parts.queue.take(job_id, self.id)
             self._log(build_start_event(state.job, state.position))
-            run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
-            job = self._parts.queue.release(hold, run.run())
+            run = JobRun(self._parts, lease, state, partial(self._find_requested_action, job_id))
+            job = self._parts.queue.release(lease, run.run())
             if job.is_final:
                 self._clear(job)
             else:
@@ -209,8 +209,8 @@ class Worker:
         self._parts.observer.job_ended(job)
         self._parts.queue.note_cleared(job.id)
 
-    def _find_wish(self, job_id: int) -> str:
-        return STOP if self._stopping.is_set() else self._jobs.wish(job_id)
+    def _find_requested_action(self, job_id: int) -> str:
+        return STOP if self._stopping.is_set() else self._jobs.find_requested_action(job_id)
 
 
 def _log_nothing(_event: JobEvent) -> None:

@@ -29,11 +29,11 @@ def add(store: SqlJobStore, *, agent: int = 0, model: str = "", not_before: floa
     return store.jobs.add(job)[0].id
 
 
-def claim(store: SqlJobStore, limits: Limits = ANY) -> Hold:
+def claim(store: SqlJobStore, limits: Limits = ANY) -> JobLease:
     """Claim a job that must be there."""
-    hold = store.queue.claim("w", limits)
-    assert hold is not None
-    return hold
+    lease = store.queue.claim("w", limits)
+    assert lease is not None
+    return lease
 
 
 def test_the_oldest_job_that_is_due_comes_first(store: SqlJobStore, clock: Clock) -> None:
@@ -50,11 +50,11 @@ def test_an_ended_job_is_to_be_cleared_until_that_is_noted(
 ) -> None:
     """Whether a worker ended it, a person cancelled it, or no call came in time."""
     ended = claim_new(store)
-    store.queue.release(ended, Release("completed"))
+    store.queue.release(ended, JobOutcome("completed"))
     cancelled = add(store)
     store.jobs.request(cancelled, "cancel")
     waiting = claim_new(store)
-    store.queue.release(waiting, Release("waiting", not_before=clock.now + 5))
+    store.queue.release(waiting, JobOutcome("waiting", not_before=clock.now + 5))
     clock.advance(seconds=6)
     assert store.queue.expire() == 1
     expected = {ended.job_id, cancelled, waiting.job_id}
@@ -70,19 +70,19 @@ def test_an_ended_job_is_to_be_cleared_until_that_is_noted(
 
 def test_a_retry_counts_the_time_anew(store: SqlJobStore, clock: Clock) -> None:
     """The time between the failure and the retry is nobody's work; attempts are counted on."""
-    hold = claim_new(store)
-    store.queue.begin_step(hold, "a")
-    store.queue.end_step(hold, "a", StepOutcome(status="failed", reason="no"))
-    store.queue.release(hold, Release("failed", "no"))
+    lease = claim_new(store)
+    store.queue.begin_step(lease, "a")
+    store.queue.end_step(lease, "a", StepOutcome(status="failed", reason="no"))
+    store.queue.release(lease, JobOutcome("failed", "no"))
     clock.advance(seconds=1_000)
-    job = store.jobs.request(hold.job_id, "retry")
+    job = store.jobs.request(lease.job_id, "retry")
     assert (job.started_at, job.steps[0].started_at, job.seconds) == (0.0, 0.0, 0.0)
-    hold = claim(store)
-    assert store.queue.begin_step(hold, "a") == 2
-    assert store.jobs.find(hold.job_id).steps[0].started_at == clock.now
+    lease = claim(store)
+    assert store.queue.begin_step(lease, "a") == 2
+    assert store.jobs.find(lease.job_id).steps[0].started_at == clock.now
 
 
-def claim_new(store: SqlJobStore) -> Hold:
+def claim_new(store: SqlJobStore) -> JobLease:
     """Add a job and claim it."""
     add(store)
     return claim(store)
@@ -105,8 +105,8 @@ def test_each_job_is_claimed_once(store: SqlJobStore, limits: Limits, count: int
     """However many ask at the same time; the limits hold, too."""
     jobs = {add(store, agent=1) for _ in range(12)}
     with ThreadPoolExecutor(6) as pool:
-        holds = list(pool.map(lambda n: store.queue.claim(f"w{n}", limits), range(12)))
-    claimed = [hold.job_id for hold in holds if hold is not None]
+        leases = list(pool.map(lambda n: store.queue.claim(f"w{n}", limits), range(12)))
+    claimed = [lease.job_id for lease in leases if lease is not None]
     assert len(claimed) == len(set(claimed)) == count
     assert set(claimed) <= jobs
 
@@ -132,45 +132,45 @@ def test_a_job_that_someone_changes_is_passed_over(
 def test_an_outcome_is_recorded_once(store: SqlJobStore) -> None:
     """Who comes second gets the first one; tokens are counted once."""
     add(store)
-    hold = claim(store)
-    assert [store.queue.begin_step(hold, "a") for _ in "12"] == [1, 2]
+    lease = claim(store)
+    assert [store.queue.begin_step(lease, "a") for _ in "12"] == [1, 2]
     first = StepOutcome(reason="first", usage=Usage(1, 10, 5))
-    assert store.queue.end_step(hold, "a", first) == first
-    assert store.queue.end_step(hold, "a", StepOutcome(reason="second")) == first
-    job = store.queue.release(hold, Release("completed"))
+    assert store.queue.end_step(lease, "a", first) == first
+    assert store.queue.end_step(lease, "a", StepOutcome(reason="second")) == first
+    job = store.queue.release(lease, JobOutcome("completed"))
     assert (job.usage, job.steps[0].usage, job.steps[0].attempts) == (first.usage, first.usage, 2)
 
 
 def test_a_job_that_was_taken_over_is_lost_to_the_first(store: SqlJobStore) -> None:
     """Nothing that it writes counts any more, and it cannot take the job back."""
     add(store)
-    hold = claim(store)
+    lease = claim(store)
     with pytest.raises(JobLost):
-        store.queue.take(hold.job_id, "another")
-    assert store.workers.take_over("w", "another") == (hold.job_id,)
-    taken, state = store.queue.take(hold.job_id, "another")
-    assert (taken.worker, taken.run, state.job.id) == ("another", hold.run, hold.job_id)
+        store.queue.take(lease.job_id, "another")
+    assert store.workers.take_over("w", "another") == (lease.job_id,)
+    taken, state = store.queue.take(lease.job_id, "another")
+    assert (taken.worker, taken.run, state.job.id) == ("another", lease.run, lease.job_id)
     with pytest.raises(JobLost):
-        store.queue.take(hold.job_id, "w")
+        store.queue.take(lease.job_id, "w")
     with pytest.raises(JobLost):
-        store.queue.begin_step(hold, "a")
+        store.queue.begin_step(lease, "a")
     with pytest.raises(JobLost):
-        store.queue.end_step(hold, "a", StepOutcome())
+        store.queue.end_step(lease, "a", StepOutcome())
     with pytest.raises(JobLost):
-        store.queue.release(hold, Release("failed"))
-    assert store.queue.release(taken, Release("completed")).status == "completed"
+        store.queue.release(lease, JobOutcome("failed"))
+    assert store.queue.release(taken, JobOutcome("completed")).status == "completed"
     with pytest.raises(JobLost):
-        store.queue.take(hold.job_id, "another")
+        store.queue.take(lease.job_id, "another")
 
 
 def test_a_release_says_when_and_how_often(store: SqlJobStore, clock: Clock) -> None:
     """A retry counts, and the step that was begun can begin again."""
     add(store)
-    hold = claim(store)
-    store.queue.begin_step(hold, "a")
-    store.queue.report_progress(hold, "a", "half" * 100)
-    assert len(store.jobs.find(hold.job_id).steps[0].progress) == 200
-    job = store.queue.release(hold, Release("pending", "busy", clock.now + 60, is_retry=True))
+    lease = claim(store)
+    store.queue.begin_step(lease, "a")
+    store.queue.report_progress(lease, "a", "half" * 100)
+    assert len(store.jobs.find(lease.job_id).steps[0].progress) == 200
+    job = store.queue.release(lease, JobOutcome("pending", "busy", clock.now + 60, is_retry=True))
     assert (job.status_text, job.attempts) == ("pending - busy", 1)
     assert job.not_before == clock.now + 60
     assert job.steps[0].status == "pending"
@@ -183,8 +183,8 @@ def test_wishes_are_those_of_the_jobs_that_a_worker_runs(store: SqlJobStore) -> 
     add(store)
     first, second = claim(store), claim(store)
     store.jobs.request(second.job_id, "pause")
-    assert store.queue.wishes("w") == {first.job_id: "", second.job_id: "pause"}
-    assert store.queue.wishes("another") == {}
+    assert store.queue.list_requested_actions("w") == {first.job_id: "", second.job_id: "pause"}
+    assert store.queue.list_requested_actions("another") == {}
 
 
 def test_a_job_that_waited_too_long_fails(store: SqlJobStore, clock: Clock) -> None:
@@ -192,8 +192,8 @@ def test_a_job_that_waited_too_long_fails(store: SqlJobStore, clock: Clock) -> N
     add(store)
     add(store)
     first, second = claim(store), claim(store)
-    store.queue.release(first, Release("waiting", "a call", clock.now + 10))
-    store.queue.release(second, Release("waiting", "a call"))
+    store.queue.release(first, JobOutcome("waiting", "a call", clock.now + 10))
+    store.queue.release(second, JobOutcome("waiting", "a call"))
     assert store.queue.expire() == 0
     clock.advance(seconds=10)
     assert store.queue.expire() == 1

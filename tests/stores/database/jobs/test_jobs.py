@@ -9,7 +9,7 @@ import pytest
 from looseleaf.errors import Refused
 from looseleaf.errors.workflows import JobMissing
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
-from looseleaf.workflows.execution.queue import Hold, Limits, Release
+from looseleaf.workflows.execution.queue import JobLease, JobOutcome, Limits
 from looseleaf.workflows.job import MemoryWrite, NewJob, StepRecord
 from looseleaf.workflows.job_list import JobFilter
 from looseleaf.workflows.packet import create_packet
@@ -27,12 +27,12 @@ def new_job(**fields: Any) -> NewJob:  # noqa: ANN401 - fields of a job
     return NewJob(label=fields.pop("label", "News"), snapshot={"text": "ä"}, steps=STEPS, **fields)
 
 
-def claim_new(store: SqlJobStore) -> Hold:
+def claim_new(store: SqlJobStore) -> JobLease:
     """Add a job and claim it."""
     store.jobs.add(new_job())
-    hold = store.queue.claim("w", Limits())
-    assert hold is not None
-    return hold
+    lease = store.queue.claim("w", Limits())
+    assert lease is not None
+    return lease
 
 
 def test_a_job_is_found_as_it_was_added(store: SqlJobStore, clock: Clock) -> None:
@@ -85,17 +85,17 @@ def test_a_list_is_newest_first_and_filtered(store: SqlJobStore, clock: Clock) -
 
 def test_a_list_names_the_pages_that_each_job_changed(store: SqlJobStore, clock: Clock) -> None:
     """In the order of the steps, without the packets; the job itself names the same."""
-    hold = claim_new(store)
+    lease = claim_new(store)
     writes = [MemoryWrite("agent", 0, 3, f"{name}.md", 2, "append") for name in ("ä", "b")]
     packet = create_packet("item", {"content": "x" * 1000}, now=clock.now)
     for step, write in zip(("a", "b"), writes, strict=True):
-        store.queue.begin_step(hold, step)
-        store.queue.end_step(hold, step, StepOutcome(packets=(packet,), writes=(write,)))
+        store.queue.begin_step(lease, step)
+        store.queue.end_step(lease, step, StepOutcome(packets=(packet,), writes=(write,)))
     store.jobs.add(new_job())
     page, _total = store.jobs.list(JobFilter())
     assert [job.writes for job in page] == [(), tuple(writes)]
-    assert store.jobs.find(hold.job_id).writes == tuple(writes)
-    assert store.jobs.find(hold.job_id).steps[0].seconds == 0.0
+    assert store.jobs.find(lease.job_id).writes == tuple(writes)
+    assert store.jobs.find(lease.job_id).steps[0].seconds == 0.0
 
 
 @pytest.mark.parametrize(
@@ -123,25 +123,25 @@ def test_a_request_fits_the_status(
     store: SqlJobStore, status: str, act: JobRequest, result: str | None
 ) -> None:
     """Or it is refused, and nothing changes."""
-    hold = claim_new(store)
+    lease = claim_new(store)
     if status != "processing":
-        store.queue.release(hold, Release(status))  # type: ignore[arg-type]
+        store.queue.release(lease, JobOutcome(status))  # type: ignore[arg-type]
     if result is None:
         with pytest.raises(Refused, match=status):
-            store.jobs.request(hold.job_id, act)
-        assert store.jobs.find(hold.job_id).status == status
+            store.jobs.request(lease.job_id, act)
+        assert store.jobs.find(lease.job_id).status == status
     else:
-        assert store.jobs.request(hold.job_id, act).status == result
+        assert store.jobs.request(lease.job_id, act).status == result
 
 
 def test_a_retry_runs_the_steps_again_that_did_not_end_well(store: SqlJobStore) -> None:
     """What was completed stays, with its outcome."""
-    hold = claim_new(store)
-    store.queue.end_step(hold, "a", StepOutcome())
-    store.queue.end_step(hold, "b", StepOutcome(status="failed", reason="no"))
-    store.queue.release(hold, Release("failed", "no"))
-    store.jobs.request(hold.job_id, "retry")
-    state = store.jobs.state(hold.job_id)
+    lease = claim_new(store)
+    store.queue.end_step(lease, "a", StepOutcome())
+    store.queue.end_step(lease, "b", StepOutcome(status="failed", reason="no"))
+    store.queue.release(lease, JobOutcome("failed", "no"))
+    store.jobs.request(lease.job_id, "retry")
+    state = store.jobs.state(lease.job_id)
     assert (list(state.outcomes), state.position) == (["a"], 1)
     assert [step.status for step in state.job.steps] == ["completed", "pending"]
     again = store.queue.claim("w", Limits())
@@ -151,24 +151,24 @@ def test_a_retry_runs_the_steps_again_that_did_not_end_well(store: SqlJobStore) 
 
 def test_a_waiting_job_is_woken_once_by_the_one_who_knows_the_secret(store: SqlJobStore) -> None:
     """A wrong secret learns nothing, not even that there is such a job."""
-    hold = claim_new(store)
-    store.queue.end_step(hold, "a", StepOutcome(status="waiting", gate="right"))
-    store.queue.release(hold, Release("waiting", "a call"))
+    lease = claim_new(store)
+    store.queue.end_step(lease, "a", StepOutcome(status="waiting", gate="right"))
+    store.queue.release(lease, JobOutcome("waiting", "a call"))
     for step, gate in (("a", "wrong"), ("a", ""), ("b", ""), ("c", "right")):
         with pytest.raises(JobMissing):
-            store.jobs.signal(hold.job_id, step, {}, gate=gate)
-    assert store.jobs.signal(hold.job_id, "a", {"n": 1}, gate="right").status == "pending"
-    assert store.jobs.state(hold.job_id).signals == {"a": {"n": 1}}
+            store.jobs.signal(lease.job_id, step, {}, gate=gate)
+    assert store.jobs.signal(lease.job_id, "a", {"n": 1}, gate="right").status == "pending"
+    assert store.jobs.state(lease.job_id).signals == {"a": {"n": 1}}
     with pytest.raises(Refused, match="no longer waits"):
-        store.jobs.signal(hold.job_id, "a", {"n": 2}, gate="right")
+        store.jobs.signal(lease.job_id, "a", {"n": 2}, gate="right")
 
 
 def test_a_paused_gate_waits_again_unless_the_call_came(store: SqlJobStore) -> None:
     """A call that comes while the job is paused is kept for later."""
-    hold = claim_new(store)
-    job_id = hold.job_id
-    store.queue.end_step(hold, "a", StepOutcome(status="waiting", gate="right"))
-    store.queue.release(hold, Release("waiting"))
+    lease = claim_new(store)
+    job_id = lease.job_id
+    store.queue.end_step(lease, "a", StepOutcome(status="waiting", gate="right"))
+    store.queue.release(lease, JobOutcome("waiting"))
     store.jobs.request(job_id, "pause")
     assert store.jobs.request(job_id, "resume").status == "waiting"
     store.jobs.request(job_id, "pause")
@@ -192,9 +192,9 @@ def test_only_jobs_that_have_ended_are_deleted(store: SqlJobStore) -> None:
 
 def test_packets_survive_the_database(store: SqlJobStore, clock: Clock) -> None:
     """The outcome of a step is read as it was recorded."""
-    hold = claim_new(store)
+    lease = claim_new(store)
     packet = create_packet("item", {"content": "x"}, now=clock.now)
     outcome = StepOutcome(packets=(packet,), artifacts=("ref",))
-    assert store.queue.end_step(hold, "a", outcome) == outcome
-    assert store.jobs.state(hold.job_id).outcomes["a"] == outcome
-    assert store.jobs.find(hold.job_id).steps[0].packets == 1
+    assert store.queue.end_step(lease, "a", outcome) == outcome
+    assert store.jobs.state(lease.job_id).outcomes["a"] == outcome
+    assert store.jobs.find(lease.job_id).steps[0].packets == 1

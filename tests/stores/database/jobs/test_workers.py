@@ -25,5 +25,5 @@ def test_the_jobs_of_a_dead_worker_go_to_one_other(store: SqlJobStore) -> None:
         assert store.queue.claim(worker, Limits()) is not None
     assert store.workers.take_over("dead", "b") == (jobs[0], jobs[1])
     assert store.workers.take_over("dead", "c") == ()
-    assert store.queue.wishes("b") == {jobs[0]: "", jobs[1]: ""}
+    assert store.queue.list_requested_actions("b") == {jobs[0]: "", jobs[1]: ""}
     assert store.workers.beats() == {}

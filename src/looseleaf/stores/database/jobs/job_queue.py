@@ -1,4 +1,4 @@
-"""The queue of jobs in the database: workers claim, run and leave jobs under a hold."""
+"""The queue of jobs in the database: workers claim, run and leave jobs under a lease."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from looseleaf.stores.database.database import Database
-    from looseleaf.workflows.execution.queue import Release
+    from looseleaf.workflows.execution.queue import JobOutcome
     from looseleaf.workflows.job import Job
     from looseleaf.workflows.job_list import JobState
     from looseleaf.workflows.step import StepOutcome
@@ -88,7 +88,7 @@ class SqlJobQueue:
     def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
-    def claim(self, worker: str, limits: Limits) -> Hold | None:
+    def claim(self, worker: str, limits: Limits) -> JobLease | None:
         """Claim the oldest job that is due and within the limits."""
         now = to_micros(self._clock())
         due = (_JOBS.c.status == "pending") & (_JOBS.c.not_before <= now)
@@ -109,35 +109,35 @@ class SqlJobQueue:
             values = {"status": "processing", "worker": worker, "run": row.run + 1, "reason": ""}
             values["started_at"] = row.started_at or now
             connection.execute(_JOBS.update().where(_JOBS.c.id == row.id).values(**values))
-            return Hold(row.id, worker, row.run + 1)
+            return JobLease(row.id, worker, row.run + 1)
 
-    def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Return the hold on a job that the worker has claimed or taken over, and its state."""
+    def take(self, job_id: int, worker: str) -> tuple[JobLease, JobState]:
+        """Return the lease of a job that the worker has claimed or taken over, and its state."""
         is_held = (_JOBS.c.id == job_id) & (_JOBS.c.worker == worker)
         is_held &= _JOBS.c.status == "processing"
         with self._database.reading() as connection:
             run = connection.execute(sa.select(_JOBS.c.run).where(is_held)).scalar()
             if run is None:
                 raise JobLost(job_id)
-            return Hold(job_id, worker, run), read_state(connection, job_id)
+            return JobLease(job_id, worker, run), read_state(connection, job_id)
 
-    def begin_step(self, hold: Hold, step_id: str) -> int:
+    def begin_step(self, lease: JobLease, step_id: str) -> int:
         """Record that a step begins, and return the number of the attempt."""
-        place = {"job": hold.job_id, "step": step_id}
+        place = {"job": lease.job_id, "step": step_id}
         with self._database.writing(is_relaxed=True) as connection:
-            _require_hold(connection, hold)
+            _require_lease(connection, lease)
             row = connection.execute(_SELECT_ATTEMPTS, place).one()
             attempt = int(row.attempts) + 1
             start = row.started_at or to_micros(self._clock())
             connection.execute(_BEGIN_STEP, {**place, "attempt": attempt, "start": start})
             return attempt
 
-    def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
+    def end_step(self, lease: JobLease, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the one that was recorded first."""
-        place = {"job": hold.job_id, "step": step_id}
+        place = {"job": lease.job_id, "step": step_id}
         state = {"new_status": outcome.status, "why": _shorten(outcome.reason)}
         with self._database.writing() as connection:
-            _require_hold(connection, hold)
+            _require_lease(connection, lease)
             outcome_text = connection.execute(_SELECT_OUTCOME, place).scalar_one()
             if outcome_text is not None:
                 return decode_outcome(outcome_text)
@@ -145,40 +145,40 @@ class SqlJobQueue:
                 end = to_micros(self._clock())
                 result = encode_outcome(outcome)
                 connection.execute(_END_STEP, {**place, **state, "result": result, "end": end})
-                _add_usage(connection, hold.job_id, outcome.usage)
+                _add_usage(connection, lease.job_id, outcome.usage)
             else:
-                update = _STEPS.update().where(_build_step_condition(hold.job_id, step_id))
+                update = _STEPS.update().where(_build_step_condition(lease.job_id, step_id))
                 values = {"status": outcome.status, "reason": state["why"], "gate": outcome.gate}
                 connection.execute(update.values(**values))
             return outcome
 
-    def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
+    def report_progress(self, lease: JobLease, step_id: str, text: str) -> None:
         """Record how far a step is."""
-        progress = {"job": hold.job_id, "step": step_id, "text": text[:_LONGEST_PROGRESS]}
+        progress = {"job": lease.job_id, "step": step_id, "text": text[:_LONGEST_PROGRESS]}
         with self._database.writing(is_relaxed=True) as connection:
             connection.execute(_NOTE_PROGRESS, progress)
 
-    def release(self, hold: Hold, release: Release) -> Job:
+    def release(self, lease: JobLease, outcome: JobOutcome) -> Job:
         """Leave a job in a state that needs no worker, and return it."""
         values: dict[str, object] = {
-            "status": release.status,
-            "reason": _shorten(release.reason),
-            "not_before": to_micros(release.not_before),
+            "status": outcome.status,
+            "reason": _shorten(outcome.reason),
+            "not_before": to_micros(outcome.not_before),
             "worker": "",
             "wish": "",
         }
-        if release.status in FINAL:
+        if outcome.status in FINAL:
             values |= {"completed_at": to_micros(self._clock()), "not_before": UNCLEARED}
-        if release.is_retry:
+        if outcome.is_retry:
             values["attempts"] = _JOBS.c.attempts + 1
         with self._database.writing() as connection:
-            _require_hold(connection, hold)
-            condition = _JOBS.c.id == hold.job_id
+            _require_lease(connection, lease)
+            condition = _JOBS.c.id == lease.job_id
             connection.execute(_JOBS.update().where(condition).values(**values))
-            begun_steps = (_STEPS.c.job_id == hold.job_id) & (_STEPS.c.status == "processing")
-            step_values = {"status": "pending", "reason": _shorten(release.reason), "progress": ""}
+            begun_steps = (_STEPS.c.job_id == lease.job_id) & (_STEPS.c.status == "processing")
+            step_values = {"status": "pending", "reason": _shorten(outcome.reason), "progress": ""}
             connection.execute(_STEPS.update().where(begun_steps).values(**step_values))
-            return select_job(connection, hold.job_id)
+            return select_job(connection, lease.job_id)
 
     def expire(self) -> int:
         """Mark jobs as failed that waited too long for a call; return how many."""
@@ -214,7 +214,7 @@ class SqlJobQueue:
             query = sa.select(sa.func.count()).select_from(_JOBS).where(due)
             return int(connection.execute(query).scalar_one())
 
-    def wishes(self, worker: str) -> Mapping[int, str]:
+    def list_requested_actions(self, worker: str) -> Mapping[int, str]:
         """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""
         condition = (_JOBS.c.worker == worker) & (_JOBS.c.status == "processing")
         with self._database.reading() as connection:
@@ -243,11 +243,11 @@ def _build_limit_condition(connection: sa.Connection, limits: Limits) -> sa.Colu
     return condition
 
 
-def _require_hold(connection: sa.Connection, hold: Hold) -> None:
+def _require_lease(connection: sa.Connection, lease: JobLease) -> None:
     """Raise `JobLost` if another worker has the job by now."""
-    holder = {"job": hold.job_id, "holder": hold.worker, "run_number": hold.run}
+    holder = {"job": lease.job_id, "holder": lease.worker, "run_number": lease.run}
     if connection.execute(_SELECT_HELD, holder).first() is None:
-        raise JobLost(hold.job_id)
+        raise JobLost(lease.job_id)
 
 
 def _build_step_condition(job_id: int, step_id: str) -> sa.ColumnElement[bool]:
