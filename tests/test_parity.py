@@ -45,24 +45,24 @@ NO_COMMAND = {
 
 
 def reached(source: str) -> Iterator[str]:
-    """Yield everything a module of the command line names: functions of rooms, operations."""
+    """Yield everything a module of the command line names: functions of modules, operations."""
     for statement in ast.parse(source).body:
         yield from reached_by(statement)
 
 
 def reached_by(tree: ast.AST) -> Iterator[str]:
     """Yield everything a function names; each has imports of its own."""
-    rooms: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == OPERATIONS:
-            rooms |= {one.asname or one.name: one.name for one in node.names}
+            modules |= {item.asname or item.name: item.name for item in node.names}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OPERATIONS):
-            room = (node.module or "").rpartition(".")[2]
-            yield from (f"{room}.{one.name}" for one in node.names)
+            module = (node.module or "").rpartition(".")[2]
+            yield from (f"{module}.{item.name}" for item in node.names)
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(ast.Name(room), name) if room in rooms:
-                yield f"{rooms[room]}.{name}"
+            case ast.Attribute(ast.Name(module), name) if module in modules:
+                yield f"{modules[module]}.{name}"
             case ast.Constant(str(text)) if text in CATALOG:
                 yield text
 
@@ -78,8 +78,8 @@ def commanded() -> set[str]:
 def test_an_operation_has_a_command(name: str, commanded: set[str]) -> None:
     """The command line calls its function, or names it."""
     function = inspect.unwrap(CATALOG[name].run)
-    room = function.__module__.rpartition(".")[2]
-    has_one = bool({name, f"{room}.{function.__name__}"} & commanded)
+    module = function.__module__.rpartition(".")[2]
+    has_one = bool({name, f"{module}.{function.__name__}"} & commanded)
     assert has_one is not (name in NO_COMMAND), NO_COMMAND.get(name, f"{name} needs a command")
 
 
@@ -95,7 +95,7 @@ def test_an_operation_has_a_tool(name: str, workspace: Workspace) -> None:
 def test_an_operation_has_a_route(workspace: Workspace) -> None:
     """All of them by their own names, at the address that runs abilities."""
     assert f"{ABILITIES}/{{name:path}}/run" in HANDLERS
-    assert {one.name for one in operations_of(workspace.context)} >= set(CATALOG)
+    assert {item.name for item in operations_of(workspace.context)} >= set(CATALOG)
 
 
 def test_no_reason_is_stale() -> None:

@@ -27,7 +27,7 @@ def test_one_wrong_sign_is_noticed(data: st.DataObject) -> None:
         "token", credentials.create_id(), credentials.create_secret()
     )
     at = data.draw(st.integers(0, len(text) - 1))
-    sign = data.draw(st.characters().filter(lambda one: one != text[at]))
+    sign = data.draw(st.characters().filter(lambda item: item != text[at]))
     assert credentials.parse_credential(text[:at] + sign + text[at + 1 :]) is None
 
 

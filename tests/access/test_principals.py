@@ -116,8 +116,8 @@ def test_a_refusal_says_what_it_takes() -> None:
 def test_a_role_on_an_agent_allows_what_it_says(role: str, allowed: set[str]) -> None:
     """Viewers read, operators write, admins do everything of that agent, and of no other."""
     granted = person(role=role)
-    assert {one for one in PERMISSIONS if may(granted, one, agent(GRANTED))} == allowed
-    assert not any(may(granted, one, agent(FOREIGN)) for one in PERMISSIONS)
+    assert {item for item in PERMISSIONS if may(granted, item, agent(GRANTED))} == allowed
+    assert not any(may(granted, item, agent(FOREIGN)) for item in PERMISSIONS)
 
 
 def test_only_an_admin_of_the_agent_changes_who_it_is() -> None:
@@ -169,7 +169,7 @@ def test_a_registered_capability_holds_on_every_shelf() -> None:
 )
 def test_the_workspace_takes_a_capability(permission: str, capability: str) -> None:
     """Exactly one does, besides manage_options, which is all of them."""
-    sufficient = {one for one in CAPABILITIES if may(person(one), permission)}
+    sufficient = {item for item in CAPABILITIES if may(person(item), permission)}
     assert sufficient == {capability, "manage_options"}
 
 
@@ -266,4 +266,4 @@ def test_a_model_writes_pages_and_changes_nobody_s_identity(
     assert not may(model, "write", agent(MINE), "SOUL.md")
     assert not may(model, "write", Shelf("shared"), "RULES.md")
     harmless = {"read", "history", "chat"}
-    assert not any(may(model, one) for one in PERMISSIONS if one not in harmless)
+    assert not any(may(model, item) for item in PERMISSIONS if item not in harmless)

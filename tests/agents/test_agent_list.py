@@ -50,7 +50,7 @@ def test_an_agent_is_created_with_its_first_pages_or_not_at_all(agents: AgentLis
 
     with pytest.raises(ZeroDivisionError):
         agents.create("carl", start=fail)
-    assert [one.slug for one in agents.records()] == ["bob"]
+    assert [record.slug for record in agents.records()] == ["bob"]
     assert agents.create("carl").id > bob.id
 
 
@@ -79,14 +79,14 @@ def test_an_id_stays_and_is_never_given_twice(agents: AgentList) -> None:
     assert agents.rename("ada", "eve", name="Eve").id == ada.id
     assert agents.slug_of(ada.id) == "eve"
     assert agents.remove("eve").id == ada.id
-    assert [one.id for one in agents.deleted_records()] == [ada.id]
+    assert [record.id for record in agents.deleted_records()] == [ada.id]
     other = agents.create("eve")
     assert other.id > ada.id
     with pytest.raises(AgentExists):
         agents.restore(ada.id)
     assert agents.restore(ada.id, "ada").id == ada.id
     assert agents.deleted_records() == []
-    assert [one.slug for one in agents.records()] == ["ada", "eve"]
+    assert [record.slug for record in agents.records()] == ["ada", "eve"]
 
 
 def test_an_id_is_higher_than_any_that_is_named_outside(agents: AgentList) -> None:
@@ -105,7 +105,7 @@ def test_names_that_cannot_be_are_refused(agents: AgentList) -> None:
         agents.create("ada")
     with pytest.raises(InvalidAgent):
         agents.set_status("ada", "asleep")
-    assert [one.slug for one in agents.records()] == ["ada"]
+    assert [record.slug for record in agents.records()] == ["ada"]
     agents.set_status("ada", "inactive")
     assert agents.changes > count
 
@@ -124,7 +124,7 @@ def test_readable_agents_are_listed_wherever_they_lie(agents: AgentList) -> None
     """By slug."""
     for slug in ("bob", "ada"):
         agents.create(slug)
-    assert [one.slug for one in list_readable_agents(agents)] == ["ada", "bob"]
+    assert [agent.slug for agent in list_readable_agents(agents)] == ["ada", "bob"]
 
 
 class PartsElsewhere:
@@ -164,7 +164,7 @@ def elsewhere(workspace: Workspace, tmp_path: Path) -> Context:
 def test_operations_run_over_a_list_that_lies_on_no_disk(elsewhere: Context) -> None:
     """From the first agent to the last: none of them asks for a folder."""
     bob = operations.create_agent(elsewhere, "bob")
-    assert [one.slug for one in operations.list_agents(elsewhere)] == ["bob"]
+    assert [agent.slug for agent in operations.list_agents(elsewhere)] == ["bob"]
     write_page(elsewhere, "notes.md", "Likes tea.\n", where=Where("bob"))
     operations.rename_agent(elsewhere, "bob", "rob")
     assert read_memory(elsewhere, "notes.md", where=Where("rob")).raw == b"Likes tea.\n"
@@ -172,7 +172,7 @@ def test_operations_run_over_a_list_that_lies_on_no_disk(elsewhere: Context) -> 
     assert operations.show_agent(elsewhere, bob.id).configuration.daily_memory.enabled
     operations.set_agent_status(elsewhere, "rob", "inactive")
     assert not operations.delete_agent(elsewhere, "rob").folder_left
-    assert [one.slug for one in operations.list_deleted_agents(elsewhere)] == ["rob"]
+    assert [agent.slug for agent in operations.list_deleted_agents(elsewhere)] == ["rob"]
     assert operations.restore_agent(elsewhere, "rob").id == bob.id
-    faults = [one for one in check_workspace(elsewhere) if one.status == "fault"]
+    faults = [item for item in check_workspace(elsewhere) if item.status == "fault"]
     assert not faults

@@ -23,8 +23,8 @@ FAULTS = ("EIO", "ENOSPC")
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
     """Yield a process that acts out scenes under strace."""
-    with Tracer("tests.agents.scenes") as one:
-        yield one
+    with Tracer("tests.agents.scenes") as new_tracer:
+        yield new_tracer
 
 
 def state_of(root: Path) -> dict[str, Any]:
@@ -39,17 +39,17 @@ def state_of(root: Path) -> dict[str, Any]:
             {
                 scope.filename: (
                     workspace.pages.text(scope),
-                    [one.operation for one in workspace.history.revisions(scope)],
+                    [revision.operation for revision in workspace.history.revisions(scope)],
                 )
                 for scope in scopes
             },
         )
-    assert len({one.id for one in workspace.agents.records()}) == len(agents)
+    assert len({item.id for item in workspace.agents.records()}) == len(agents)
     folders = set(workspace.agents.slugs()) - agents.keys()
     pages = {
         slug: sorted(path.name for path in (root / "agents" / slug).iterdir()) for slug in folders
     }
-    deleted = [one.slug for one in workspace.agents.deleted_records()]
+    deleted = [item.slug for item in workspace.agents.deleted_records()]
     return {"agents": agents, "folders": pages, "deleted": deleted}
 
 
@@ -61,7 +61,7 @@ def strays(root: Path) -> list[str]:
         if path.name.startswith((".new", ".agent", ":")) or path.name.endswith(":making")
     ]
     agents = DiskAgents(str(root))
-    known = {f"agent-{one.id}" for one in [*agents.records(), *agents.deleted_records()]}
+    known = {f"agent-{item.id}" for item in [*agents.records(), *agents.deleted_records()]}
     histories = (root / ".looseleaf/history").glob("agent-*")
     return [*found, *(path.name for path in histories if path.name not in known)]
 
@@ -102,9 +102,9 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(
         ending = tracer.act(name, root, f"{call.name}:signal=KILL:when={call.number}")
         try:
             assert ending.killed
-            seen = {one.slug: one.name for one in DiskAgents(str(root)).records()}
+            seen = {item.slug: item.name for item in DiskAgents(str(root)).records()}
             states = [
-                {slug: one[0][0] for slug, one in state["agents"].items()}
+                {slug: agent[0][0] for slug, agent in state["agents"].items()}
                 for state in (whole.before, whole.after)
             ]
             assert seen in states

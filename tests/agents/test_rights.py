@@ -63,7 +63,7 @@ def test_a_newcomer_inherits_nothing(workspace: Workspace, token: str, way: str,
     assert bob.id == 3
     with pytest.raises(Unauthenticated):
         again.authentication().bearer(token)
-    assert [one.user_id for one in list_grants(again.context, "bob")] == [1]
+    assert [grant.user_id for grant in list_grants(again.context, "bob")] == [1]
 
 
 @pytest.mark.parametrize("way", ["operation", "operation with files", "library"])
@@ -79,10 +79,10 @@ def test_a_restored_agent_has_its_pages_and_no_rights(
         operations.restore_agent(context, "ada")
     record = operations.restore_agent(context, "bob")
     assert (record.id, workspace.pages.text(scope)) == (2, text)
-    assert [one.operation for one in workspace.history.revisions(scope)] == ["scaffold"]
+    assert [revision.operation for revision in workspace.history.revisions(scope)] == ["scaffold"]
     with pytest.raises(Unauthenticated):
         workspace.authentication().bearer(token)
-    assert [one.user_id for one in list_grants(context, "bob")] == [1]
+    assert [grant.user_id for grant in list_grants(context, "bob")] == [1]
     assert operations.list_deleted_agents(context) == []
 
 
@@ -98,7 +98,7 @@ def test_a_deleted_agent_comes_back_under_another_slug(workspace: Workspace) -> 
     with pytest.raises(AgentExists):
         operations.restore_agent(context, 2)
     assert operations.restore_agent(context, 2, slug="robert").slug == "robert"
-    assert [one.slug for one in workspace.agents.records()] == ["ada", "bob", "robert"]
+    assert [item.slug for item in workspace.agents.records()] == ["ada", "bob", "robert"]
 
 
 def test_a_register_that_is_damaged_is_said_not_replaced(workspace: Workspace) -> None:

@@ -53,7 +53,7 @@ def test_a_schema_says_types_choices_and_defaults() -> None:
         "description": "The name of the page that has the section.",
         "default": "MEMORY.md",
     }
-    kinds = [one["type"] for one in fields["agent"]["anyOf"]]
+    kinds = [item["type"] for item in fields["agent"]["anyOf"]]
     assert kinds == ["string", "integer", "null"]
     assert fields["layer"]["anyOf"][0]["enum"] == ["shared", "agent", "user", "network"]
 
@@ -148,11 +148,11 @@ def test_rooms_are_closed_outside_an_operation(mine: Context) -> None:
 
 def test_listings_show_what_one_may_read(mine: Context) -> None:
     """Agents, and the pages of the agent, of the user who acts, and the shared ones."""
-    assert [one["slug"] for one in invoke(mine, "looseleaf/list-agents")] == ["bob"]
+    assert [item["slug"] for item in invoke(mine, "looseleaf/list-agents")] == ["bob"]
     files = invoke(mine, "datamachine/list-agent-files")
-    assert {one["layer"] for one in files} <= {"shared", "agent", "user", "network"}
+    assert {item["layer"] for item in files} <= {"shared", "agent", "user", "network"}
     paths = invoke(mine, "datamachine/list-injectable-memory-files")
-    assert {one["path"] for one in paths} >= {"agents/bob/SOUL.md", f"users/{ME}/USER.md"}
+    assert {path["path"] for path in paths} >= {"agents/bob/SOUL.md", f"users/{ME}/USER.md"}
 
 
 def test_a_token_s_agent_is_meant_when_none_is_named(workspace: Workspace) -> None:

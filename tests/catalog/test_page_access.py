@@ -37,7 +37,7 @@ TOKEN = Principal(
 STRONGEST = Principal(
     kind="token", user_id=1, name="ada", capabilities=frozenset(CAPABILITIES), agent_id=1
 )
-READS = sorted(name for name, one in CATALOG.items() if one.read_only)
+READS = sorted(name for name, operation in CATALOG.items() if operation.read_only)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
 def calls(name: str) -> list[dict[str, object]]:
     """Return the arguments of every call of an operation that could reach a denied page."""
     shape = build_input_schema(CATALOG[name])
-    given = {one: SAMPLES[one] for one in shape["required"] if one in SAMPLES}
+    given = {item: SAMPLES[item] for item in shape["required"] if item in SAMPLES}
     if "file" not in shape["properties"]:
         places = PLACES if "layer" in shape["properties"] else PLACES[:1]
         return [{**given, **place, **extra} for place in places for extra in _extras(shape)]
@@ -128,8 +128,8 @@ def test_a_denied_page_is_listed_nowhere(workspace: Workspace) -> None:
     """Neither among the pages nor among the days of the journal."""
     context = bind(workspace, "access")
     listed = invoke(context, "datamachine/list-agent-files", {"daily": True})
-    assert not {one["file"] for one in listed} & set(DENIED)
-    assert "MEMORY.md" in {one["file"] for one in listed}
+    assert not {item["file"] for item in listed} & set(DENIED)
+    assert "MEMORY.md" in {item["file"] for item in listed}
     assert invoke(context, "datamachine/daily-memory-list", {}) == {}
 
 

@@ -33,8 +33,8 @@ def operations() -> Operations:
 
 def test_a_workspace_has_all_of_the_catalog(workspace: Workspace) -> None:
     """Ours come through the same hook as anyone's."""
-    assert {one.name: one for one in workspace.operations().all()} == CATALOG
-    assert {one.owner for one in workspace.operations().all()} == {"looseleaf"}
+    assert {operation.name: operation for operation in workspace.operations().all()} == CATALOG
+    assert {operation.owner for operation in workspace.operations().all()} == {"looseleaf"}
 
 
 def test_what_follows_from_the_operations_is_built_once(operations: Operations) -> None:

@@ -52,7 +52,7 @@ def test_an_actor_states_what_it_may(workspace: Workspace, kind: str, origin: An
 
 def test_what_writes_a_text_takes_an_origin() -> None:
     """Every operation that puts a text of its caller into a page, and no other."""
-    names = {name for name, one in CATALOG.items() if takes_origin(one)}
+    names = {name for name, operation in CATALOG.items() if takes_origin(operation)}
     assert names == {
         "datamachine/append-agent-file",
         "datamachine/daily-memory-write",
@@ -66,7 +66,9 @@ def test_what_writes_a_text_takes_an_origin() -> None:
     }
     # No operation has such an argument itself: a tool states it for the whole call.
     assert not [
-        name for name, one in CATALOG.items() if "origin" in build_input_schema(one)["properties"]
+        name
+        for name, operation in CATALOG.items()
+        if "origin" in build_input_schema(operation)["properties"]
     ]
 
 

@@ -42,7 +42,7 @@ def test_a_turn_can_be_killed_at_any_statement(
     assert runs[-1]["events"][-1]["status"] == "completed"
     database = Database(database_url, str(home))
     chats = SqlChats(database, clock=clock)  # a clock that is years ahead: every lease is over
-    sessions = {one.title: one for one in chats.sessions.list(limit=1000)[0]}
+    sessions = {item.title: item for item in chats.sessions.list(limit=1000)[0]}
     for run in runs:
         events = run["events"]
         session = sessions.get(run["message"])
@@ -53,8 +53,8 @@ def test_a_turn_can_be_killed_at_any_statement(
         assert [entry.number for entry in entries] == [*range(1, session.messages + 1)]
         said = [entry.message for entry in entries]
         assert said[0].text == run["message"]
-        returned = [one["text"] for one in events if one["event"] == "returned"]
-        assert [one.text for one in said if one.role == "tool"][: len(returned)] == returned
+        returned = [event["text"] for event in events if event["event"] == "returned"]
+        assert [item.text for item in said if item.role == "tool"][: len(returned)] == returned
         goes_on(chats, session.id)
     database.close()
 
@@ -69,6 +69,6 @@ def goes_on(chats: SqlChats, session: str) -> None:
     *_, end = TurnRunner(chats, begun, lease_of(begun), setup).run()
     assert getattr(end, "status", "") == "completed"
     asked = script.questions[0].messages
-    calls = [call.id for one in asked for call in one.calls]
-    assert calls == [one.call for one in asked if one.role == "tool"]
+    calls = [call.id for item in asked for call in item.calls]
+    assert calls == [item.call for item in asked if item.role == "tool"]
     assert asked[-1].text == "And now?"

@@ -165,10 +165,10 @@ def test_two_who_send_the_same_at_once_make_one_session(chats: SqlChats) -> None
             outcomes.append(busy.session)
 
     threads = [threading.Thread(target=send) for _ in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(outcomes) == 6
     assert len(set(outcomes)) == 1
     assert chats.sessions.list()[1] == 1
@@ -200,8 +200,8 @@ def test_sessions_are_listed_by_what_was_said_last(chats: SqlChats, clock: Clock
     clock.advance(seconds=1)
     said(chats, "three", session=first)
     listed, total = chats.sessions.list(owner=ME)
-    assert ([one.id for one in listed], total) == ([first, second], 2)
-    assert [one.id for one in chats.sessions.list(limit=1, offset=1)[0]] == [second]
+    assert ([item.id for item in listed], total) == ([first, second], 2)
+    assert [item.id for item in chats.sessions.list(limit=1, offset=1)[0]] == [second]
     assert chats.sessions.list(owner=9) == ([], 0)
     assert chats.sessions.list(agents=[1], mode="chat")[1] == 2
     assert chats.sessions.list(mode="pipeline")[1] == 0
@@ -240,8 +240,8 @@ def test_sessions_are_found_by_the_beginning_of_their_id(chats: SqlChats) -> Non
     session = said(chats, "one")
     other = said(chats, "two")
     prefix = session[:10]
-    assert [one.id for one in chats.sessions.find_by_prefix(prefix.upper())] == [session]
-    assert {one.id for one in chats.sessions.find_by_prefix("-")} == set()
+    assert [item.id for item in chats.sessions.find_by_prefix(prefix.upper())] == [session]
+    assert {item.id for item in chats.sessions.find_by_prefix("-")} == set()
     assert chats.sessions.find_by_prefix(prefix, owner=9) == []
     assert chats.sessions.find_by_prefix(prefix, agents=[9]) == []
     for pattern in ("%", "_" * 36, "", "\0", other[:4] + "%"):
@@ -252,9 +252,9 @@ def test_the_last_messages_come_in_order(chats: SqlChats) -> None:
     """As many as are asked for."""
     session = said(chats, "1", "2")
     said(chats, "3", "4", session)
-    texts = [one.message.text for one in chats.sessions.messages(session, last=3)]
+    texts = [message.message.text for message in chats.sessions.messages(session, last=3)]
     assert texts == ["2", "3", "4"]
-    assert [one.number for one in chats.sessions.messages(session, after=2)] == [3, 4]
+    assert [message.number for message in chats.sessions.messages(session, after=2)] == [3, 4]
 
 
 def test_a_deleted_session_leaves_nothing(chats: SqlChats, database: Database) -> None:
@@ -278,4 +278,4 @@ def test_old_and_empty_sessions_can_be_pruned(chats: SqlChats, clock: Clock) -> 
     assert chats.sessions.prune(said_before=day, empty_before=hour, dry_run=True) == 1
     assert chats.sessions.prune() == 0
     assert chats.sessions.prune(said_before=day, empty_before=hour) == 1
-    assert {one.id for one in chats.sessions.list()[0]} == {new, begun.session.id}
+    assert {item.id for item in chats.sessions.list()[0]} == {new, begun.session.id}

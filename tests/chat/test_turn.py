@@ -71,7 +71,9 @@ def turn(
 
 def transcript(chats: SqlChats, session: str) -> list[tuple[str, str]]:
     """Return who said what."""
-    return [(one.message.role, one.message.text) for one in chats.sessions.messages(session)]
+    return [
+        (message.message.role, message.message.text) for message in chats.sessions.messages(session)
+    ]
 
 
 def ended(events: list[Event]) -> TurnEnded:
@@ -83,7 +85,7 @@ def ended(events: list[Event]) -> TurnEnded:
 def test_an_answer_is_told_as_it_comes_and_saved(chats: SqlChats) -> None:
     """The session has both sides, and is free again."""
     events = turn(chats, Script(("Hi", " there")))
-    assert [type(one) for one in events] == [TurnStarted, TextDelta, TextDelta, TurnEnded]
+    assert [type(event) for event in events] == [TurnStarted, TextDelta, TextDelta, TurnEnded]
     end = ended(events)
     assert (end.status, end.text, end.usage.output_tokens) == ("completed", "Hi there", 2)
     assert transcript(chats, end.session) == [("user", "Hello"), ("assistant", "Hi there")]
@@ -115,14 +117,14 @@ def test_the_model_is_given_all_that_was_said(chats: SqlChats) -> None:
     turn(chats, model, "And?", session)
     asked = model.questions[1]
     assert asked.system == ("You are Ada.",)
-    assert [one.text for one in asked.messages] == ["Hello", "One.", "And?"]
+    assert [message.text for message in asked.messages] == ["Hello", "One.", "And?"]
 
 
 def test_tools_are_run_and_their_results_given_back(chats: SqlChats) -> None:
     """Every step is told and saved, in order."""
     model = Script(("Let me look.", LOOK), "It says so.")
     events = turn(chats, model)
-    kinds = [type(one) for one in events]
+    kinds = [type(event) for event in events]
     assert kinds == [TurnStarted, TextDelta, ToolCalled, ToolReturned, TextDelta, TurnEnded]
     end = ended(events)
     assert (end.text, end.steps, end.usage.requests) == ("It says so.", 2, 2)
@@ -152,7 +154,7 @@ def test_the_same_call_twice_in_a_row_is_not_run_twice(chats: SqlChats) -> None:
     again = ToolCall("c2", LOOK.name, LOOK.arguments)
     other = ToolCall("c3", LOOK.name, '{"action": "list"}')
     events = turn(chats, Script(LOOK, again, other, ToolCall("c4", *LOOK_AGAIN), "Done."))
-    texts = [one.text for one in events if isinstance(one, ToolReturned)]
+    texts = [event.text for event in events if isinstance(event, ToolReturned)]
     assert texts[1] == REPEATED
     assert [text == REPEATED for text in texts] == [False, True, False, False]
 
@@ -228,7 +230,7 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
     # The model itself looks once after it has spoken.
     assert ended(events).status == "cancelled"
     turn(chats, model, "Again", begun.session.id)
-    shown = [(one.role, one.call, one.text) for one in model.questions[-1].messages]
+    shown = [(message.role, message.call, message.text) for message in model.questions[-1].messages]
     assert ("tool", "c2", INTERRUPTED) in shown
 
 
@@ -296,10 +298,10 @@ def test_a_long_conversation_is_summed_up_where_that_is_wanted(chats: SqlChats) 
     assert Compacted(3, "") in events
     asked = model.questions[-1]
     assert asked.system[-1] == SUMMARY + "They said q1 and q2."
-    assert [one.text for one in asked.messages] == ["a2", "q3"]
+    assert [message.text for message in asked.messages] == ["a2", "q3"]
     assert len(transcript(chats, session)) == 6
     turn(chats, model, "q4", session, compaction=rule)
-    assert [one.text for one in model.questions[-1].messages] == ["a2", "q3", "a3", "q4"]
+    assert [message.text for message in model.questions[-1].messages] == ["a2", "q3", "a3", "q4"]
 
 
 def test_a_summary_that_fails_changes_nothing(chats: SqlChats) -> None:
@@ -309,8 +311,8 @@ def test_a_summary_that_fails_changes_nothing(chats: SqlChats) -> None:
     session = ended(turn(chats, model, "q1")).session
     model.replies[:] = [ModelFailed("script", "busy"), "a2"]
     events = turn(chats, model, "q2", session, compaction=rule)
-    assert any(isinstance(one, Compacted) and "busy" in one.error for one in events)
-    assert [one.text for one in model.questions[-1].messages] == ["q1", "a1", "q2"]
+    assert any(isinstance(event, Compacted) and "busy" in event.error for event in events)
+    assert [message.text for message in model.questions[-1].messages] == ["q1", "a1", "q2"]
     found = chats.sessions.find(session)
     assert found is not None
     assert found.summary == ""
@@ -340,7 +342,7 @@ def test_every_call_has_its_result_and_every_result_its_call() -> None:
             Message(role="assistant"),
         ]
     )
-    assert [(one.role, one.call) for one in said] == [
+    assert [(item.role, item.call) for item in said] == [
         ("assistant", ""),
         ("tool", "c1"),
         ("user", ""),

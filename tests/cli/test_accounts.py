@@ -53,7 +53,7 @@ def test_a_role_is_given_and_taken(run: Run) -> None:
     rows = [line.split() for line in run("grants", "list").text.splitlines()]
     assert rows[1:] == [["main", "1", "admin", "admin"], ["main", "2", "eve", "viewer"]]
     listed = run("grants", "list", "main", "--format", "json").json["grants"]
-    assert [one["role"] for one in listed] == ["admin", "viewer"]
+    assert [item["role"] for item in listed] == ["admin", "viewer"]
     assert run("grants", "take", "main", "eve").code == 0
     assert run("grants", "take", "main", "eve").code == 3
     assert run("grants", "take", "main", "admin").code == 4
@@ -74,7 +74,7 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(run: Run, root: Pat
     assert "There are none." in run("tokens", "list").text
     assert identity in run("tokens", "list", "--ended").text
     assert run("tokens", "revoke", identity).code == 3
-    assert text.encode() not in b"".join(one.read_bytes() for one in root.rglob("*.db*"))
+    assert text.encode() not in b"".join(item.read_bytes() for item in root.rglob("*.db*"))
 
 
 def test_a_token_takes_less_when_told(run: Run) -> None:
@@ -95,7 +95,7 @@ def test_programs_get_passwords_and_people_codes(run: Run, root: Path) -> None:
     assert door.basic("admin", password).user_id == 1
     code = run("tokens", "login").text.splitlines()[-1]
     assert code.startswith("lll_")
-    kinds = [one["kind"] for one in run("tokens", "list", "--format", "json").json["tokens"]]
+    kinds = [token["kind"] for token in run("tokens", "list", "--format", "json").json["tokens"]]
     assert kinds == ["application", "login_link"]
 
 

@@ -42,7 +42,7 @@ LEAVES = [(path, found) for path, _, found in EVERY if isinstance(found, Command
 @pytest.mark.parametrize(
     ("path", "summary", "found"),
     EVERY,
-    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+    ids=lambda entry: " ".join(entry) if isinstance(entry, tuple) else "",
 )
 def test_the_summary_in_a_list_is_what_the_command_says(
     path: Path, summary: str, found: click.Command
@@ -54,7 +54,7 @@ def test_the_summary_in_a_list_is_what_the_command_says(
 
 
 @pytest.mark.parametrize(
-    ("path", "found"), LEAVES, ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
+    ("path", "found"), LEAVES, ids=lambda entry: " ".join(entry) if isinstance(entry, tuple) else ""
 )
 def test_help_shows_how_to_call_a_command(path: Path, found: Command, run: Run) -> None:
     """With examples as they are typed, within a usual terminal."""
@@ -71,7 +71,9 @@ EXAMPLES = [(path, found, example) for path, found in LEAVES for example in foun
 
 
 @pytest.mark.parametrize(
-    ("path", "found", "example"), EXAMPLES, ids=lambda one: one if isinstance(one, str) else ""
+    ("path", "found", "example"),
+    EXAMPLES,
+    ids=lambda entry: entry if isinstance(entry, str) else "",
 )
 def test_an_example_calls_the_command_it_explains(path: Path, found: Command, example: str) -> None:
     """With options that it has."""
@@ -128,7 +130,7 @@ def test_every_option_has_a_help_and_none_has_a_short_form() -> None:
 
 def test_every_command_takes_the_root() -> None:
     """As the help of the whole says."""
-    assert all(any("--root" in one.opts for one in found.params) for _, found in LEAVES)
+    assert all(any("--root" in param.opts for param in found.params) for _, found in LEAVES)
     assert "--root" in looseleaf_command.get_help(click.Context(looseleaf_command))
 
 

@@ -28,7 +28,7 @@ CODES = {
 }
 
 
-@pytest.mark.parametrize(("error", "code"), CODES.items(), ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("error", "code"), CODES.items(), ids=lambda item: type(item).__name__)
 def test_each_kind_of_error_has_its_exit_code(error: errors.LooseleafError, code: int) -> None:
     """A program can tell them apart."""
     assert exit_code_of(error) == code

@@ -413,10 +413,10 @@ def test_the_history_tells_who_and_why(ask: Typed, typed: Typed, served: Served)
     assert ask(*words, "--origin", "tool").code == 0
     listed = typed("memory", "history", "why.md", "--agent", "bob", "--format", "json",
                    "--root", str(served.root)).json["revisions"]  # fmt: skip
-    assert [(one["actor"], one["surface"], one["reason"]) for one in listed] == [
+    assert [(item["actor"], item["surface"], item["reason"]) for item in listed] == [
         ("admin", "rest", "für\nspäter")
     ]
-    assert [(one["origin"], one["activity"]) for one in listed] == [("tool", "request")]
+    assert [(item["origin"], item["activity"]) for item in listed] == [("tool", "request")]
 
 
 ROLES = (
@@ -517,7 +517,7 @@ def test_every_other_command_was_tried() -> None:
     rest = {" ".join(path) for path, _ in LEAVES if path not in tried}
     # Those of chat are all tried through a server in test_chat.py, and status in test_status.py;
     # tokens make no credentials.
-    not_tried = {one for one in rest if one.startswith("chat ")} | {"tokens password", "status"}
+    not_tried = {item for item in rest if item.startswith("chat ")} | {"tokens password", "status"}
     assert rest == {*LOCAL, *not_tried}
 
 

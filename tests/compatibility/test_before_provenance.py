@@ -44,7 +44,7 @@ def old(home: Path, clock: Clock) -> Iterator[Workspace]:
 def faults(workspace: Workspace) -> list[dict[str, Any]]:
     """Return what `doctor --verify` says that is not in order."""
     findings = invoke(workspace.context, "looseleaf/check-workspace", {"verify": True})
-    return [one for one in findings if one["status"] == "fault"]
+    return [finding for finding in findings if finding["status"] == "fault"]
 
 
 def test_the_archive_is_small_and_says_nothing_of_its_machine(home: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_archive_is_small_and_says_nothing_of_its_machine(home: Path) -> Non
 
 def test_agents_are_those_of_the_register(old: Workspace) -> None:
     """Also the deleted one, which can be brought back with its pages."""
-    assert [(one.id, one.slug) for one in old.agents.records()] == [(1, "ada"), (2, "bob")]
+    assert [(record.id, record.slug) for record in old.agents.records()] == [(1, "ada"), (2, "bob")]
     restored = invoke(old.context, "looseleaf/restore-agent", {"agent": "carol"})
     assert restored["id"] == 3
     assert old.pages.text(Shelf("agent", 0, 3).page("SOUL.md"))
@@ -76,7 +76,10 @@ def test_pages_say_what_they_said(old: Workspace) -> None:
 def test_history_is_read_as_it_was_written(old: Workspace) -> None:
     """Restores, an outside edit and a purge; what nobody recorded then is empty now."""
     revisions = old.history.revisions(NOTES)
-    assert [(one.operation, one.actor, one.surface, one.actor_kind) for one in revisions] == [
+    assert [
+        (revision.operation, revision.actor, revision.surface, revision.actor_kind)
+        for revision in revisions
+    ] == [
         ("write", "operator", "cli", ""),
         ("write", "operator", "cli", ""),
         ("write", "operator", "cli", ""),
@@ -84,7 +87,9 @@ def test_history_is_read_as_it_was_written(old: Workspace) -> None:
         ("append", "operator", "cli", ""),
         ("restore", "operator", "cli", ""),
     ]
-    assert {(one.origin, one.activity, one.activity_id) for one in revisions} == {("", "", "")}
+    assert {
+        (revision.origin, revision.activity, revision.activity_id) for revision in revisions
+    } == {("", "", "")}
     assert revisions[4].reason == "to add"
     assert revisions[2].purged.startswith("purged by operator at ")
     contents = [old.history.content(NOTES, number) for number in (1, 2, 4, 5, 6)]
@@ -112,15 +117,15 @@ def test_everything_verifies(old: Workspace) -> None:
 def test_accounts_and_conversations_are_those_it_had(old: Workspace) -> None:
     """Users, roles, the hash of a token, settings and what was said."""
     accounts = old.accounts()
-    assert [one.login for one in accounts.users.list()] == ["admin", "eve"]
-    assert [(one.user_id, one.agent_id, one.role) for one in accounts.grants.list()] == [
+    assert [user.login for user in accounts.users.list()] == ["admin", "eve"]
+    assert [(grant.user_id, grant.agent_id, grant.role) for grant in accounts.grants.list()] == [
         (2, 1, "operator")
     ]
     (token,) = accounts.credentials.list("token")
     assert (token.label, token.agent_id, len(token.secret), token.ended) == ("laptop", 1, 64, 0)
     assert accounts.settings.all() == {"daily_memory_enabled": True}
     sessions = invoke(old.context, "datamachine/list-chat-sessions", {"agent": "ada"})
-    titles = {one["title"] for one in sessions["sessions"]}
+    titles = {session["title"] for session in sessions["sessions"]}
     assert "Good morning" in titles
     assert len(titles) == 2
 
@@ -128,15 +133,15 @@ def test_accounts_and_conversations_are_those_it_had(old: Workspace) -> None:
 def test_the_audit_says_what_it_said(old: Workspace) -> None:
     """Old entries have no kind of actor, so that a list by kind leaves them out."""
     entries = old.accounts().audit.list()
-    assert [one.number for one in entries] == list(range(ENTRIES, 0, -1))
-    assert {(one.event.actor_kind, one.event.origin, one.event.activity) for one in entries} == {
-        ("", "", "")
-    }
-    assert sorted(one.event.action for one in entries if one.event.surface == "mcp") == [
+    assert [entry.number for entry in entries] == list(range(ENTRIES, 0, -1))
+    assert {
+        (entry.event.actor_kind, entry.event.origin, entry.event.activity) for entry in entries
+    } == {("", "", "")}
+    assert sorted(entry.event.action for entry in entries if entry.event.surface == "mcp") == [
         "datamachine/update-agent-memory",
         "datamachine/update-agent-memory",
     ]
-    assert [one.event.outcome for one in entries].count("refused") == 1
+    assert [entry.event.outcome for entry in entries].count("refused") == 1
     assert not old.accounts().audit.list(only=AuditFilter("agent"))
 
 
@@ -151,7 +156,9 @@ def test_it_is_written_to(old: Workspace) -> None:
     assert old.pages.text(NOTES) == "note 4, by an editor\n"
     bobs = {"file": "MEMORY.md", "content": "- more", "agent": "bob"}
     invoke(old.context, "datamachine/append-agent-file", bobs)
-    assert [one.operation for one in old.history.revisions(BOB.page("MEMORY.md"))][-2:] == [
+    assert [revision.operation for revision in old.history.revisions(BOB.page("MEMORY.md"))][
+        -2:
+    ] == [
         "outside",
         "append",
     ]

@@ -87,8 +87,8 @@ def attempts() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, operation in CATALOG.items():
         made = build_input_schema(operation)
         given = {
-            one: SAMPLES.get(one, BY_TYPE.get(made["properties"][one].get("type"), "ada"))
-            for one in made["required"]
+            item: SAMPLES.get(item, BY_TYPE.get(made["properties"][item].get("type"), "ada"))
+            for item in made["required"]
         }
         enum = made["properties"].get("mode", {}).get("enum")
         yield name, given | SPECIAL.get(name, {}) | ({"mode": enum[0]} if enum else {})
@@ -111,7 +111,7 @@ def test_no_operation_takes_a_missing_workspace_for_an_empty_one(
             invoke(context, name, given)
         assert caught.value.code == "workspace_unavailable", name
     bring_back()
-    assert [one["slug"] for one in invoke(context, "looseleaf/list-agents")] == ["ada"]
+    assert [item["slug"] for item in invoke(context, "looseleaf/list-agents")] == ["ada"]
     assert workspace.pages.text(scope) == text
 
 
@@ -178,7 +178,7 @@ def test_agents_are_not_numbered_anew_where_their_folder_is_gone(workspace: Work
                 call()
     agents.rmdir()
     Path(workspace.root, "elsewhere").rename(agents)
-    assert [one.slug for one in Workspace.create(workspace.root).agents.records()] == ["ada"]
+    assert [record.slug for record in Workspace.create(workspace.root).agents.records()] == ["ada"]
 
 
 def test_a_workspace_from_before_ids_is_opened_as_it_is(workspace: Workspace) -> None:

@@ -230,7 +230,7 @@ def trickling(connection: socket.socket, _head: bytes) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("handle", [stalled, silent, trickling], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("handle", [stalled, silent, trickling], ids=lambda item: item.__name__)
 def test_a_server_cannot_hold_the_request(handle: Handler) -> None:
     """The time of the whole request has an end, however the server spreads its answer."""
     with run_server(handle) as server, pytest.raises(RequestFailed, match="did not answer within"):

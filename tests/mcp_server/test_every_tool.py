@@ -170,7 +170,7 @@ def test_every_tool_that_reads_is_cut_and_says_so(root: Path) -> None:
         shape = tool.parameters(is_scoped=False)
         properties = shape["properties"]
         arguments: dict[str, Any] = {
-            name: one for name, one in SMALLEST.items() if name in properties
+            name: item for name, item in SMALLEST.items() if name in properties
         }
         arguments |= {name: 1 for name in shape["required"] if name in ("pipeline", "flow", "job")}
         if tool.name == "list_flow_files":

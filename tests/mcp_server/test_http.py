@@ -135,7 +135,7 @@ def test_what_one_may_not_read_cannot_be_listed_read_or_watched(url: str) -> Non
 
     async def run() -> None:
         async with client_at(url, "eve-token") as client:
-            uris = [one.uri for one in (await client.list_resources()).resources]
+            uris = [resource.uri for resource in (await client.list_resources()).resources]
             assert not [uri for uri in uris if "agents/" in uri]
             refused = await client.call_tool("get_agent_memory", {"agent": "ada"})
             assert refused.structured_content["code"] == "agent_missing"
@@ -199,7 +199,7 @@ def test_a_model_cannot_change_identity_or_rules_whatever_its_token(
             for file in ("SOUL.md", "RULES.md", "SITE.md", "MEMORY.md"):
                 told = {"file": file, "section": "X", "content": "y", **agent}
                 answers.append(await client.call_tool("append_agent_memory", told))
-            return [one.is_error for one in answers]
+            return [item.is_error for item in answers]
 
     with serving(root, full=full) as url:
         refused = anyio.run(run, url)
@@ -221,7 +221,7 @@ def test_an_address_with_an_agent_leaves_no_way_to_another(root: Path) -> None:
                     assert answer.structured_content["code"] == "invalid_argument", tool.name
             with pytest.raises(Exception, match="no agent"):
                 await client.read_resource(BOB)
-            uris = [one.uri for one in (await client.list_resources()).resources]
+            uris = [resource.uri for resource in (await client.list_resources()).resources]
             assert ADA in uris
             assert not [uri for uri in uris if "bob" in uri]
             prompt = await client.get_prompt("start-session", {"agent": "bob"})
@@ -305,5 +305,5 @@ def test_any_worker_can_answer_where_no_sessions_are_kept(root: Path, era: str) 
                 told = {"section": "Facts", "content": "- one"}
                 assert not (await client.call_tool("append_agent_memory", told)).is_error
 
-    with serving(root, stateless=True) as one, serving(root, stateless=True) as other:
-        anyio.run(run, [one, other])
+    with serving(root, stateless=True) as first, serving(root, stateless=True) as second:
+        anyio.run(run, [first, second])

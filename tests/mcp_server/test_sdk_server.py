@@ -80,7 +80,7 @@ def test_no_tool_that_writes_the_journal_is_listed_where_it_is_closed(workspace:
             tool = pick_tool(list_operation_tools(workspace.context), name)
             taken = tool.parameters(is_scoped=True)["properties"]
             answer = await client.call_tool(
-                name, {key: one for key, one in given.items() if key in taken}
+                name, {key: item for key, item in given.items() if key in taken}
             )
             assert answer.structured_content["code"] == "daily_memory_disabled", name
 
@@ -115,7 +115,7 @@ def test_a_fault_of_ours_ends_one_call_and_tells_no_paths(
     """The operator reads what it was."""
 
     async def session(client: Client) -> None:
-        (broken,) = [one for one in memory._features.tools if one.name == "get_agent_memory"]
+        (broken,) = [item for item in memory._features.tools if item.name == "get_agent_memory"]
         object.__setattr__(broken, "operation", None)
         answer = await client.call_tool("get_agent_memory", {})
         assert answer.structured_content["code"] == "internal_error"
@@ -169,8 +169,8 @@ def test_a_prompt_is_given_as_text_a_page_as_itself_and_data_as_json(workspace: 
 
     async def session(client: Client) -> None:
         prompt = await client.call_tool("compose_prompt", {"mode": "chat"})
-        assert [one.text for one in prompt.content] == [  # type: ignore[union-attr]
-            one["content"] for one in prompt.structured_content["messages"]
+        assert [item.text for item in prompt.content] == [  # type: ignore[union-attr]
+            message["content"] for message in prompt.structured_content["messages"]
         ]
         listed = await client.call_tool("list_agent_memory_sections", {})
         assert listed.content[0].text.startswith('[{"name": ')  # type: ignore[union-attr]
@@ -197,7 +197,7 @@ def test_many_agents_are_listed_some_at_a_time(
         found, cursor, rounds = [], None, 0
         while rounds == 0 or cursor:
             answer = await client.list_resources(cursor=cursor)
-            found += [one.uri for one in answer.resources]
+            found += [resource.uri for resource in answer.resources]
             cursor, rounds = answer.next_cursor, rounds + 1
         assert rounds > 2
         return found

@@ -51,12 +51,12 @@ def test_a_client_remembers_and_reads_again(root: Path, era: str) -> None:
             "daily_memory_append", {"content": "- met", "date": "2026-04-17"}
         )
         assert not day.is_error
-        uris = [one.uri for one in (await client.list_resources()).resources]
+        uris = [resource.uri for resource in (await client.list_resources()).resources]
         assert {MEMORY, "looseleaf://agents/ada/daily/2026/04/17.md"} < set(uris)
         page = (await client.read_resource(MEMORY)).contents[0]
         assert page.text == (root / "agents/ada/MEMORY.md").read_text(encoding="utf-8")  # type: ignore[union-attr]
         prompt = await client.get_prompt("start-session", {"mode": "chat"})
-        assert any("- é" in one.content.text for one in prompt.messages)  # type: ignore[union-attr]
+        assert any("- é" in item.content.text for item in prompt.messages)  # type: ignore[union-attr]
 
     talk(describe_server(root), session, era=era)
 
@@ -77,7 +77,7 @@ def test_the_history_names_the_client_and_the_surface(root: Path) -> None:
     assert (last.actor, last.surface) == ("mcp", "mcp")
     assert (last.actor_kind, last.origin, last.activity) == ("agent", "user", "session")
     # What one process changed belongs to one session.
-    ids = [one.activity_id for one in workspace.history.revisions(page)[-4:]]
+    ids = [revision.activity_id for revision in workspace.history.revisions(page)[-4:]]
     assert ids == [ids[0], ids[0], ids[2], ids[2]]
     assert len(set(ids)) == 2
 
@@ -243,7 +243,7 @@ WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}
 
 def exchange(root: Path, *messages: object, words: tuple[str, ...] = ()) -> list[Any]:
     """Send lines to a server, and return its answers once it has ended by itself."""
-    lines = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
+    lines = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in messages]
     done = subprocess.run(
         [sys.executable, "-m", "looseleaf", "mcp", "--root", str(root), *words],
         input=b"".join(line + b"\n" for line in lines),
@@ -272,7 +272,7 @@ def test_tools_are_listed_with_next_to_nothing_imported(root: Path, has_database
     asked = [INITIALIZE, request(2, "tools/list")]
     done = subprocess.run(
         [sys.executable, "-c", script, "mcp", "--root", str(root), "--agent", "ada"],
-        input="".join(json.dumps(one) + "\n" for one in asked),
+        input="".join(json.dumps(item) + "\n" for item in asked),
         capture_output=True,
         text=True,
         check=True,
@@ -306,7 +306,7 @@ def test_a_line_that_is_no_request_is_answered_and_the_server_lives_on(
 ) -> None:
     """With an error of the protocol and no id, since there is none."""
     answers = exchange(root, line, INITIALIZE, line)
-    assert [one["id"] for one in answers] == [None, 1, None]
+    assert [answer["id"] for answer in answers] == [None, 1, None]
     assert {answers[0]["error"]["code"], answers[2]["error"]["code"]} == {code}
 
 
@@ -317,7 +317,7 @@ def test_a_line_that_is_too_long_is_refused_whole(root: Path) -> None:
     fact = {"section": "Facts", "content": "x" * 1_100_000}
     long = request(2, "tools/call", name="append_agent_memory", arguments=fact)
     answers = exchange(root, INITIALIZE, long, request(3, "ping"))
-    assert [one["id"] for one in answers] == [1, None, 3]
+    assert [answer["id"] for answer in answers] == [1, None, 3]
     assert "bytes" in answers[1]["error"]["message"]
 
 
@@ -353,7 +353,7 @@ def test_a_request_that_cannot_be_answered_says_why(
 ) -> None:
     """As an error of the protocol, and the next request is answered."""
     answers = exchange(root, INITIALIZE, request(2, method, **params), request(3, "ping"))
-    by_id = {one["id"]: one for one in answers}
+    by_id = {answer["id"]: answer for answer in answers}
     assert by_id[2]["error"]["code"] == code
     assert by_id[2]["error"]["message"]
     assert by_id[3]["result"] == {}
@@ -373,7 +373,7 @@ def test_each_generation_refuses_the_other_on_its_connection(root: Path) -> None
     bare = request(4, "tools/list", _meta={f"{name}protocolVersion": "2026-07-28"})
     unnamed = request(5, "ping")
     _, *refused = exchange(root, enveloped, newer, bare, unnamed)
-    assert [one["error"]["code"] for one in refused] == [-32022, -32602, -32602]
+    assert [item["error"]["code"] for item in refused] == [-32022, -32602, -32602]
     assert refused[0]["error"]["data"]["supported"] == ["2026-07-28"]
 
 
@@ -419,8 +419,8 @@ def test_a_client_is_heard_while_a_call_runs_and_a_cancelled_call_is_not_answere
     assert running.stdout is not None
 
     def tell(*messages: object) -> None:
-        for one in messages:
-            running.stdin.write(json.dumps(one).encode() + b"\n")  # type: ignore[union-attr]
+        for item in messages:
+            running.stdin.write(json.dumps(item).encode() + b"\n")  # type: ignore[union-attr]
         running.stdin.flush()  # type: ignore[union-attr]
 
     def heard() -> Any:  # noqa: ANN401 - any JSON
@@ -432,7 +432,7 @@ def test_a_client_is_heard_while_a_call_runs_and_a_cancelled_call_is_not_answere
     tell(request(2, "ping"), request(4, "ping"))
     assert [heard(), heard(), heard()] == [1, 2, 4]  # an id that is not answered yet is refused
     ids: tuple[object, ...] = (2, 99, None, "x", [])
-    tell(*({**cancel, "params": {"requestId": one}} for one in ids))
+    tell(*({**cancel, "params": {"requestId": item}} for item in ids))
     tell(request(5, "ping"))
     assert heard() == 5
     gate.touch()

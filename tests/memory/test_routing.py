@@ -76,7 +76,7 @@ def test_a_page_has_the_history_that_its_store_keeps(shelves: Shelves) -> None:
     history = HistoryByShelf(shelves.history_for, shelves.own_history)
     for shelf in (HERE, THERE):
         page = shelf.page("page.md")
-        assert [history.content(page, one.number) for one in history.revisions(page)] == [
+        assert [history.content(page, revision.number) for revision in history.revisions(page)] == [
             b"old",
             shelf.name.encode(),
         ]

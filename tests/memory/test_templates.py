@@ -112,7 +112,7 @@ def test_starters_are_asked_by_priority() -> None:
     starters.register("late", 60, lambda *_: "late")
     register_core_starters(starters)
     starters.register("early", 40, lambda name, _: "early" if name == "SOUL.md" else None)
-    assert [one.name for one in starters.all()] == ["early", "core", "late"]
+    assert [starter.name for starter in starters.all()] == ["early", "core", "late"]
     made = [find_starter(name, ALL_KNOWN, starters.functions) for name in ("SOUL.md", "other.md")]
     assert made == ["early", "late"]
     assert starters.deregister("early")

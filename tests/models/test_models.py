@@ -57,8 +57,12 @@ def test_the_provider_is_given_pages_messages_and_tools(models: Models, server: 
     """One system message per page, and the key of the settings."""
     answer(models.open("local:m"), HELLO)
     (asked,) = server.requests
-    assert [one["role"] for one in asked["messages"]] == ["system", "system", "user"]
-    assert [one["content"] for one in asked["messages"]] == ["You are Ada.", "A page.", "Hello"]
+    assert [message["role"] for message in asked["messages"]] == ["system", "system", "user"]
+    assert [message["content"] for message in asked["messages"]] == [
+        "You are Ada.",
+        "A page.",
+        "Hello",
+    ]
     assert asked["tools"][0]["function"]["name"] == "agent_memory"
     assert asked["model"] == "m"
     assert server.keys == [KEY]
@@ -213,7 +217,7 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
     seen: list[ModelResponse] = []
 
     def reply(messages: list[object], _info: AgentInfo) -> ModelResponse:
-        seen.extend(one for one in messages if isinstance(one, ModelResponse))
+        seen.extend(message for message in messages if isinstance(message, ModelResponse))
         thought = ThinkingPart("hmm", signature="signed", provider_name="function")
         return ModelResponse(parts=[thought, TextPart("Yes")])
 
@@ -247,7 +251,7 @@ def test_the_library_s_test_model_calls_every_tool() -> None:
     loop_thread = LoopThread()
     model = RetryingModel("t:m", ProviderConnection("t:m", TestModel()), loop_thread)
     said = answer(model, HELLO).message
-    assert [one.name for one in said.calls] == ["agent_memory"]
+    assert [item.name for item in said.calls] == ["agent_memory"]
     loop_thread.close()
 
 

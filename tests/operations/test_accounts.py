@@ -46,7 +46,7 @@ def person(home: Workspace, user_id: int) -> Context:
     accounts = home.accounts()
     user = accounts.users.find(user_id)
     assert user is not None
-    grants = {one.agent_id: one.role for one in accounts.grants.list(user_id=user_id)}
+    grants = {grant.agent_id: grant.role for grant in accounts.grants.list(user_id=user_id)}
     principal = Principal(
         kind="session",
         user_id=user.id,
@@ -136,7 +136,10 @@ def test_a_grant_opens_an_agent_and_its_end_closes_it(home: Workspace) -> None:
     invoke(bob, "looseleaf/grant-role", {"agent": "bobs", "user": "eve", "role": "viewer"})
     assert invoke(person(home, EVE), "looseleaf/show-agent", {"agent": "bobs"})["slug"] == "bobs"
     listed = invoke(bob, "looseleaf/list-grants", {"agent": "bobs"})
-    assert [(one["user"], one["role"]) for one in listed] == [("bob", "admin"), ("eve", "viewer")]
+    assert [(item["user"], item["role"]) for item in listed] == [
+        ("bob", "admin"),
+        ("eve", "viewer"),
+    ]
     with pytest.raises(Forbidden, match="the owner of an agent stays"):
         invoke(bob, "looseleaf/revoke-role", {"agent": "bobs", "user": "bob"})
     invoke(bob, "looseleaf/revoke-role", {"agent": "bobs", "user": "eve"})
@@ -209,10 +212,10 @@ def test_a_token_is_listed_without_its_secret_and_ended(home: Workspace) -> None
     made = invoke(bob, "looseleaf/create-token", {"agent": "bobs"})
     own = invoke(bob, "looseleaf/create-token", {"label": "mine"})
     listed = invoke(bob, "looseleaf/list-tokens", {"agent": "bobs"})
-    assert [one["id"] for one in listed] == [made["id"]]
+    assert [item["id"] for item in listed] == [made["id"]]
     secret = made["token"].split("_")[2]
     assert secret not in str(listed)
-    assert {one["id"] for one in invoke(bob, "looseleaf/list-tokens")} == {made["id"], own["id"]}
+    assert {item["id"] for item in invoke(bob, "looseleaf/list-tokens")} == {made["id"], own["id"]}
     with pytest.raises(Forbidden):
         invoke(person(home, EVE), "looseleaf/list-tokens", {"user": "bob"})
     for identity in (made["id"], "0000", "\0"):
@@ -306,7 +309,7 @@ def test_a_setting_that_cannot_be_is_refused(home: Workspace, name: str, setting
 def test_settings_are_listed_with_where_they_come_from(home: Workspace) -> None:
     """What could give something away is not shown."""
     invoke(home.context, "looseleaf/set-setting", {"name": "require_if_match", "setting": True})
-    listed = {one["name"]: one for one in invoke(person(home, 1), "looseleaf/list-settings")}
+    listed = {item["name"]: item for item in invoke(person(home, 1), "looseleaf/list-settings")}
     assert listed["name"] == {
         "name": "name",
         "setting": "House",
@@ -330,7 +333,7 @@ def test_no_setting_shows_a_secret(home: Workspace) -> None:
         '[providers.keyless]\nbase_url = "http://127.0.0.1:2"\n'
     )
     with Workspace.open(home.root) as opened:
-        listed = {one["name"]: one for one in invoke(opened.context, "looseleaf/list-settings")}
+        listed = {item["name"]: item for item in invoke(opened.context, "looseleaf/list-settings")}
     assert listed["providers"]["setting"] == {
         "local": {"base_url": "http://127.0.0.1:1", "key": "(set)"},
         "keyless": {"base_url": "http://127.0.0.1:2", "key": "(not set)"},
@@ -343,8 +346,8 @@ def test_a_change_of_the_file_says_that_a_restart_is_needed(home: Workspace) -> 
     """Until then the process goes by what it has read."""
     with Path(home.root, "looseleaf.toml").open("a") as file:
         file.write('default_model = "echo"\n')
-    listed = {one["name"]: one for one in invoke(home.context, "looseleaf/list-settings")}
-    waiting = {name for name, one in listed.items() if one["restart_needed"]}
+    listed = {item["name"]: item for item in invoke(home.context, "looseleaf/list-settings")}
+    waiting = {name for name, item in listed.items() if item["restart_needed"]}
     assert waiting - {"database_url"} == {"default_model"}  # the test chose the database itself
     assert listed["default_model"]["setting"] == ""
 
@@ -425,7 +428,7 @@ def test_the_audit_is_filtered(home: Workspace, clock: Clock) -> None:
 
     def numbers(**chosen: str) -> list[int]:
         found = invoke(home.context, "looseleaf/list-audit", chosen)
-        return [one["number"] for one in found]
+        return [item["number"] for item in found]
 
     newest, *_older = numbers()
     assert numbers(actor="zoe") == numbers(since=day) == [newest]
@@ -444,7 +447,7 @@ def test_the_roles_of_a_user_are_listed(home: Workspace) -> None:
 
     def roles(context: Context, user: str) -> list[tuple[str, str]]:
         found = invoke(context, "looseleaf/list-grants", {"user": user})
-        return [(one["agent"], one["role"]) for one in found]
+        return [(item["agent"], item["role"]) for item in found]
 
     assert roles(home.context, "bob") == [("ada", "viewer"), ("bobs", "admin")]
     assert roles(person(home, BOB), "bob") == [("bobs", "admin")]

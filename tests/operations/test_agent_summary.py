@@ -34,6 +34,6 @@ def test_only_agents_that_one_may_see_are_summarized(workspace: Workspace) -> No
     create_user(workspace.context, "eve")
     grant_role(workspace.context, "bob", "eve", "viewer")
     eve = person(workspace, 2)
-    assert [one.slug for one in summarize_agents(eve)] == ["bob"]
+    assert [agent.slug for agent in summarize_agents(eve)] == ["bob"]
     with pytest.raises(AgentMissing):
         summarize_agents(eve, ("ada",))

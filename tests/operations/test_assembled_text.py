@@ -29,8 +29,9 @@ VARIANTS = {
 }
 WRITES = sorted(
     name
-    for name, one in CATALOG.items()
-    if one.changes_page and {"content", "data", "new"} & set(build_input_schema(one)["properties"])
+    for name, operation in CATALOG.items()
+    if operation.changes_page
+    and {"content", "data", "new"} & set(build_input_schema(operation)["properties"])
 )
 
 
@@ -61,7 +62,7 @@ def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> 
         "section": "Facts",
     }
     samples["mode"] = "append"
-    given = {key: one for key, one in samples.items() if key in shape}
+    given = {key: sample for key, sample in samples.items() if key in shape}
     token = Principal(
         kind="token",
         user_id=1,

@@ -39,8 +39,8 @@ def test_a_backup_is_made_listed_and_verified(prepared: Workspace, clock: Clock)
     newer = create_backup(context)
     clock.advance(seconds=60)
     listed = list_backups(context)
-    assert [(one.name, one.age) for one in listed] == [(newer.name, 60), (made.name, 259_260)]
-    assert all(one.is_own and one.is_whole for one in listed)
+    assert [(item.name, item.age) for item in listed] == [(newer.name, 60), (made.name, 259_260)]
+    assert all(item.is_own and item.is_whole for item in listed)
     assert listed[0].workspace_name == "The shop"
     verdict = verify_backup(context, made.name)
     assert (verdict.fault, verdict.files, verdict.created) == ("", made.files, made.created)

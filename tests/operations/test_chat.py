@@ -94,7 +94,7 @@ def test_a_session_goes_on(talk: Talk) -> None:
     session = talk.send("One")["session_id"]
     again = Talk(Workspace.open(talk.workspace.root))
     assert again.send("Two", session_id=session)["turn"] == 2
-    assert [one.text for one in again.model.questions[0].messages] == ["One", "Hello.", "Two"]
+    assert [item.text for item in again.model.questions[0].messages] == ["One", "Hello.", "Two"]
     again.workspace.accounts().database.close()  # type: ignore[attr-defined]
 
 
@@ -105,7 +105,7 @@ def test_what_the_agent_writes_is_in_its_memory_and_linked(talk: Talk) -> None:
     (written,) = reply["written"]
     assert (written["file"], written["tool"]) == ("MEMORY.md", "agent_memory")
     history = invoke(talk.local, "looseleaf/page-history", {"file": "MEMORY.md"})
-    revision = next(one for one in history if one["number"] == written["revision"])
+    revision = next(item for item in history if item["number"] == written["revision"])
     assert (revision["actor"], revision["surface"]) == ("ada", "chat")
     assert (revision["actor_kind"], revision["origin"]) == ("agent", "agent")
     assert (revision["activity"], revision["activity_id"]) == ("session", reply["session_id"])
@@ -130,8 +130,10 @@ def test_an_unknown_tool_and_wrong_arguments_are_answered(talk: Talk) -> None:
     """The turn goes on."""
     talk.says(ToolCall("c1", "fly", "{}"), ToolCall("c2", "agent_memory", "not json"), "Sorry.")
     assert talk.send()["response"] == "Sorry."
-    texts = [json.loads(one.text) for one in talk.model.questions[2].messages if one.role == "tool"]
-    assert [one["error_code"] for one in texts] == ["tool_missing", "invalid_argument"]
+    texts = [
+        json.loads(item.text) for item in talk.model.questions[2].messages if item.role == "tool"
+    ]
+    assert [item["error_code"] for item in texts] == ["tool_missing", "invalid_argument"]
 
 
 def test_the_operator_s_agent_is_still_an_agent(talk: Talk) -> None:
@@ -327,7 +329,12 @@ def test_a_conversation_is_exported(talk: Talk) -> None:
     assert "\n> agent_memory " in page
     assert page.endswith("## ada\n\nTwo sections.\n")
     whole = invoke(talk.local, export, {"session": session, "format": "json"})
-    assert [one["role"] for one in whole["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert [item["role"] for item in whole["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     assert whole["messages"][1]["tool_calls"][0]["name"] == "agent_memory"
 
 
@@ -490,12 +497,12 @@ def test_explain_shows_the_tools_that_a_chat_gets(
     talk.configure(tool_policy=policy or None)
     invoke(talk.local, "looseleaf/set-settings", {"settings": {"daily_memory_enabled": journal}})
     explained = invoke(talk.local, "looseleaf/explain-prompt", {"mode": "chat"})["tools"]
-    assert {one["name"]: one["rule"] for one in explained} == tools
+    assert {item["name"]: item["rule"] for item in explained} == tools
     talk.send("Hello")
-    given = {one["name"]: one["actions"] for one in explained if one["rule"] == "given"}
+    given = {item["name"]: item["actions"] for item in explained if item["rule"] == "given"}
     offers = {
-        one.name: json.loads(one.parameters)["properties"].get("action", {}).get("enum", [])
-        for one in talk.model.questions[-1].tools
+        item.name: json.loads(item.parameters)["properties"].get("action", {}).get("enum", [])
+        for item in talk.model.questions[-1].tools
     }
     assert offers == given
 
@@ -503,4 +510,4 @@ def test_explain_shows_the_tools_that_a_chat_gets(
 def test_the_tools_of_our_own_tasks_are_left_out_by_their_mode(talk: Talk) -> None:
     """A system task has none, and explain says why."""
     explained = invoke(talk.local, "looseleaf/explain-prompt", {"mode": "system"})["tools"]
-    assert {one["rule"] for one in explained} == {"mode"}
+    assert {item["rule"] for item in explained} == {"mode"}

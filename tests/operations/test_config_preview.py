@@ -20,7 +20,9 @@ def test_a_policy_is_tried_without_being_set(workspace: Workspace) -> None:
     context = workspace.context
     before = explain_prompt(context, "chat")
     preview = preview_config(context, "ada", DENY)
-    (removed,) = [one for one in preview.prompt.differences if one.kind == "removed"]
+    (removed,) = [
+        difference for difference in preview.prompt.differences if difference.kind == "removed"
+    ]
     assert (removed.name, removed.rule) == ("MEMORY.md", ("injected", "policy_deny"))
     assert preview.prompt.bytes[0] == before.bytes > preview.prompt.bytes[1]
     assert not workspace.agents.resolve("ada").config
@@ -33,14 +35,16 @@ def test_the_preview_is_what_the_policy_does(workspace: Workspace) -> None:
     configure_agent(workspace.context, "ada", DENY)
     assert explain_prompt(workspace.context, "chat").bytes == preview.prompt.bytes[1]
     back = preview_config(workspace.context, "ada", {"memory_policy": None})
-    assert [one.name for one in back.prompt.differences if one.kind == "added"] == ["MEMORY.md"]
+    assert [
+        difference.name for difference in back.prompt.differences if difference.kind == "added"
+    ] == ["MEMORY.md"]
 
 
 def test_tools_are_compared(workspace: Workspace) -> None:
     """Those of a conversation."""
     policy = {"tool_policy": {"mode": "deny", "tools": ["agent_memory"]}}
     preview = preview_config(workspace.context, "ada", policy)
-    assert {one.name: one.kind for one in preview.tools}["agent_memory"] == "removed"
+    assert {tool.name: tool.kind for tool in preview.tools}["agent_memory"] == "removed"
 
 
 @pytest.mark.parametrize(

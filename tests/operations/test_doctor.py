@@ -20,7 +20,9 @@ from tests.stores.mounts import mount_disk
 
 def faults(workspace: Workspace, *, verify: bool = True) -> list[Finding]:
     """Return what is not ok."""
-    return [one for one in check_workspace(workspace.context, verify=verify) if one.status != "ok"]
+    return [
+        item for item in check_workspace(workspace.context, verify=verify) if item.status != "ok"
+    ]
 
 
 def files(root: str) -> dict[str, int]:
@@ -33,7 +35,7 @@ def test_a_sound_workspace_has_no_faults(workspace: Workspace) -> None:
     before = files(workspace.root)
     assert faults(workspace) == []
     assert files(workspace.root) == before
-    checks = {one.check for one in check_workspace(workspace.context, verify=True)}
+    checks = {item.check for item in check_workspace(workspace.context, verify=True)}
     assert checks >= {"python", "locks", "file system", "permissions", "leftovers", "agents"}
     assert "pages" in checks
 
@@ -77,8 +79,8 @@ def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:
     config = json.loads(record.read_text()) | {"config": {"memory_policy": {"mode": "x"}}}
     record.write_text(json.dumps(config))
     found = faults(workspace, verify=False)
-    assert [one.detail.partition(":")[0] for one in found] == ["bob", "eve"]
-    assert {one.status for one in found} == {"fault"}
+    assert [item.detail.partition(":")[0] for item in found] == ["bob", "eve"]
+    assert {item.status for item in found} == {"fault"}
 
 
 def test_the_pages_that_a_deleted_agent_leaves_are_no_fault(workspace: Workspace) -> None:
@@ -88,7 +90,7 @@ def test_the_pages_that_a_deleted_agent_leaves_are_no_fault(workspace: Workspace
     assert Path(workspace.root, "agents/bob/MEMORY.md").exists()
     assert faults(workspace) == []
     Path(workspace.root, "agents/bob/agent.json").write_text("{")
-    assert "agents" in [one.check for one in faults(workspace, verify=False)]
+    assert "agents" in [item.check for item in faults(workspace, verify=False)]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_a_flipped_bit_in_a_record_is_a_fault(
     """Also one that does not keep the agent from being found."""
     record = Path(workspace.root, "agents/ada/agent.json")
     record.write_text(record.read_text().replace(before, after))
-    assert "agents" in {one.check for one in faults(workspace, verify=False)}
+    assert "agents" in {item.check for item in faults(workspace, verify=False)}
 
 
 def test_an_agent_that_is_gone_is_missed(workspace: Workspace) -> None:
@@ -122,9 +124,9 @@ def test_a_page_that_is_gone_is_missed(workspace: Workspace) -> None:
     workspace.pages.write(scope, "one\n", change=workspace.context.change("write"))
     shutil.rmtree(Path(workspace.root, ".looseleaf/history/agent-1/n.md"))
     Path(workspace.root, "agents/ada/SOUL.md").unlink()
-    details = [one.detail for one in faults(workspace) if one.check == "pages"]
-    assert any("n.md: its history is missing" in one for one in details)
-    assert any("SOUL.md: the page is missing" in one for one in details)
+    details = [item.detail for item in faults(workspace) if item.check == "pages"]
+    assert any("n.md: its history is missing" in item for item in details)
+    assert any("SOUL.md: the page is missing" in item for item in details)
 
 
 def test_verifying_reads_every_version(workspace: Workspace) -> None:
@@ -143,7 +145,7 @@ def test_verifying_reads_every_version(workspace: Workspace) -> None:
     (folder / "1").write_text("eno\n")
     assert faults(workspace, verify=False) == []
     found = faults(workspace)
-    assert {one.check for one in found} == {"pages"}
+    assert {item.check for item in found} == {"pages"}
     assert "revision 1" in found[0].detail
     log.write_text("damaged\n")
     assert "damaged" in faults(workspace)[0].detail
@@ -182,8 +184,8 @@ def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:
         with (small / "filling").open("wb", buffering=0) as filling, suppress(OSError):
             while True:  # until the disk is full
                 filling.write(b"x" * 4_096)
-        found = [one for one in faults(workspace, verify=False) if one.status == "fault"]
-        assert [one.check for one in found] == ["file system"]
+        found = [item for item in faults(workspace, verify=False) if item.status == "fault"]
+        assert [item.check for item in found] == ["file system"]
         assert "a trial write failed" in found[0].detail
         assert not list(Path(workspace.root, ".looseleaf").glob("doctor-*"))
         workspace.close()
@@ -212,7 +214,7 @@ def test_one_damaged_file_stops_no_other_check(
         file.write(damage + b"\n")
     findings = check_workspace(workspace.context, verify=True)
     assert names - {finding.check for finding in findings} <= {"hooks"}
-    assert any(one.status == "fault" for one in findings)
+    assert any(item.status == "fault" for item in findings)
 
 
 def test_a_database_that_is_gone_is_missed(workspace: Workspace) -> None:
@@ -240,7 +242,7 @@ def test_histories_of_deleted_agents_are_verified(workspace: Workspace, with_fil
     for path, detail in ((version, "revision 1: its file is damaged"), (present, "one bit of it")):
         before = path.read_bytes()
         path.write_bytes(bytes([before[0] ^ 1]) + before[1:])
-        assert any(detail in one.detail for one in faults(workspace))
+        assert any(detail in item.detail for item in faults(workspace))
         path.write_bytes(before)
 
 
@@ -254,9 +256,9 @@ def test_the_folder_of_a_deleted_agent_may_have_another_one(workspace: Workspace
     other = Path(workspace.root, "agents/bob")
     (other / "agent.json").write_text(json.dumps({**record, "id": 3}))
     (other / "notes.md").write_text("of another agent\n")
-    assert not [one for one in faults(workspace) if one.check == "pages"]
+    assert not [item for item in faults(workspace) if item.check == "pages"]
     Path(workspace.root, ".looseleaf/history/agent-2/notes.md/1").write_bytes(b"x")
-    assert [one for one in faults(workspace) if one.check == "pages"]
+    assert [item for item in faults(workspace) if item.check == "pages"]
 
 
 def test_many_pages_that_a_hook_leaves_out_are_counted(

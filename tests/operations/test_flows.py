@@ -20,15 +20,15 @@ from looseleaf.workflows.documents import ScheduleFields
 
 
 @pytest.fixture
-def house(workspace: Workspace) -> Workspace:
+def prepared_workspace(workspace: Workspace) -> Workspace:
     """Create a workspace with the pipeline news."""
     pipelines.create_pipeline(workspace.context, "News")
     return workspace
 
 
-def test_a_flow_is_found_by_id_slug_and_pipeline(house: Workspace) -> None:
+def test_a_flow_is_found_by_id_slug_and_pipeline(prepared_workspace: Workspace) -> None:
     """A slug alone, if only one flow has it."""
-    context = house.context
+    context = prepared_workspace.context
     morning = flows.create_flow(context, "news", "Morning", schedule=ScheduleFields("daily"))
     assert (morning.id, morning.pipeline, morning.agent) == (1, "news", "ada")
     for reference in (1, "1", "morning", "news/morning", "ada/news/morning"):
@@ -41,9 +41,9 @@ def test_a_flow_is_found_by_id_slug_and_pipeline(house: Workspace) -> None:
     assert flows.list_flows(context, pipeline="news") == [morning]
 
 
-def test_a_flow_changes_under_its_version(house: Workspace) -> None:
+def test_a_flow_changes_under_its_version(prepared_workspace: Workspace) -> None:
     """Fields that are not named stay."""
-    context = house.context
+    context = prepared_workspace.context
     morning = flows.create_flow(context, 1, "Morning", prompt_queue=("Go",), queue_mode="loop")
     newer = flows.update_flow(
         context, 1, schedule=ScheduleFields("hourly", enabled=False), if_match=morning.hash
@@ -55,9 +55,9 @@ def test_a_flow_changes_under_its_version(house: Workspace) -> None:
         flows.delete_flow(context, 1, if_match=morning.hash)
 
 
-def test_a_schedule_is_given_by_its_fields_or_as_a_text(house: Workspace) -> None:
+def test_a_schedule_is_given_by_its_fields_or_as_a_text(prepared_workspace: Workspace) -> None:
     """Every surface takes both, and the schema says so."""
-    context = house.context
+    context = prepared_workspace.context
     body = {"pipeline": "news", "name": "Morning", "schedule": "0 6 * * *"}
     morning = invoke(context, "looseleaf/create-flow", body)
     assert (morning["schedule"]["interval"], morning["schedule"]["cron"]) == ("cron", "0 6 * * *")
@@ -72,9 +72,9 @@ def test_a_schedule_is_given_by_its_fields_or_as_a_text(house: Workspace) -> Non
         assert {option["type"] for option in options} >= {"object", "string"}
 
 
-def test_a_prompt_is_queued_at_the_end(house: Workspace) -> None:
+def test_a_prompt_is_queued_at_the_end(prepared_workspace: Workspace) -> None:
     """The same prompt may wait twice."""
-    context = house.context
+    context = prepared_workspace.context
     flows.create_flow(context, 1, "Morning")
     for prompt in ("one", "two", "one"):
         flows.queue_prompt(context, 1, prompt)
@@ -83,9 +83,9 @@ def test_a_prompt_is_queued_at_the_end(house: Workspace) -> None:
         flows.queue_prompt(context, 1, "  ")
 
 
-def test_memory_files_of_a_flow_are_its_own(house: Workspace) -> None:
+def test_memory_files_of_a_flow_are_its_own(prepared_workspace: Workspace) -> None:
     """Core files are refused."""
-    context = house.context
+    context = prepared_workspace.context
     flows.create_flow(context, 1, "Morning", memory_files=("a.md",))
     changed_files = workflow_memory.set_flow_memory_files(
         context, 1, add=("b.md",), remove=("a.md",)
@@ -97,9 +97,9 @@ def test_memory_files_of_a_flow_are_its_own(house: Workspace) -> None:
     assert workflow_memory.list_pipeline_memory_files(context, 1) == []
 
 
-def test_a_copy_runs_only_after_someone_resumes_it(house: Workspace) -> None:
+def test_a_copy_runs_only_after_someone_resumes_it(prepared_workspace: Workspace) -> None:
     """Its schedule is paused."""
-    context = house.context
+    context = prepared_workspace.context
     flows.create_flow(context, 1, "Morning", schedule=ScheduleFields("daily"))
     copy = flows.copy_flow(context, "morning")
     assert (copy.slug, copy.schedule) == ("morning-copy", ScheduleFields("daily", enabled=False))

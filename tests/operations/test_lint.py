@@ -37,13 +37,15 @@ def test_findings_have_a_diff(workspace: Workspace) -> None:
     """And ids by which each can be mended."""
     write(workspace, PAGE)
     findings = lint.lint_memory(workspace.context, file="MEMORY.md")
-    assert [(one.rule, one.line) for one in findings if one.rule != "review_due"] == [
+    assert [
+        (finding.rule, finding.line) for finding in findings if finding.rule != "review_due"
+    ] == [
         ("duplicate_line", 9),
         ("contradiction", 7),
         ("stale_entry", 5),
     ]
     assert "-- WordPress lies in the main folder" in findings[0].diff
-    assert len({one.id for one in findings}) == len(findings)
+    assert len({finding.id for finding in findings}) == len(findings)
     with pytest.raises(InvalidArgument, match="is no rule"):
         lint.lint_memory(workspace.context, rule="typo")
 
@@ -55,14 +57,14 @@ def test_a_fix_moves_lines_to_the_journal(workspace: Workspace) -> None:
     assert path.read_text() == (
         "# Memory\n\n## State\n\n- Theme: plain\n- WordPress lies in the main folder\n"
     )
-    [journal] = {target for one in fixes for target in one.moved_to}
+    [journal] = {target for fix in fixes for target in fix.moved_to}
     day = (path.parent / journal).read_text()
     assert "### Moved from MEMORY.md\n\n- Theme: flavor\n" in day
     assert "- SEO audit in progress (2026-02-20)\n" in day
     latest = workspace.history.latest(workspace.agents.resolve("ada").shelf.page("MEMORY.md"))
     assert latest is not None
     assert latest.reason.startswith("lint: ")
-    rest = [one for one in lint.lint_memory(workspace.context, file="MEMORY.md") if one.fixable]
+    rest = [item for item in lint.lint_memory(workspace.context, file="MEMORY.md") if item.fixable]
     assert rest == []
     assert lint.fix_memory(workspace.context, file="MEMORY.md") == []
 
@@ -104,7 +106,7 @@ def test_an_edit_made_meanwhile_wins(workspace: Workspace, monkeypatch: pytest.M
 def test_only_the_operator_learns_of_paths(workspace: Workspace) -> None:
     """A viewer could ask for any file of the machine; and a viewer mends nothing."""
     write(workspace, "- the site is in /nowhere/at/all\n")
-    assert [one.rule for one in lint.lint_memory(workspace.context, rule="dead_path")]
+    assert [item.rule for item in lint.lint_memory(workspace.context, rule="dead_path")]
     viewer = Principal(
         kind="session",
         user_id=4,

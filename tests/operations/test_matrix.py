@@ -173,7 +173,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "datamachine/get-agent-file": PAGE,
     "datamachine/get-agent-memory": PAGE,
     "datamachine/get-chat-session": WORKSPACE,
-    "datamachine/list-agent-files": tuple(one for one in PAGE if one != "identity"),
+    "datamachine/list-agent-files": tuple(item for item in PAGE if item != "identity"),
     "datamachine/list-agent-memory-sections": PAGE,
     "datamachine/list-chat-sessions": (*AGENT, *WORKSPACE),
     "datamachine/list-flow-files": AGENT,
@@ -238,7 +238,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/export-chat-session": WORKSPACE,
     "looseleaf/export-pages": WORKSPACE,
     "looseleaf/export-pipeline": AGENT,
-    "looseleaf/find-pages": tuple(one for one in PAGE if one != "identity"),
+    "looseleaf/find-pages": tuple(item for item in PAGE if item != "identity"),
     "looseleaf/finish-chat-session": WORKSPACE,
     "looseleaf/fix-memory": AGENT,
     "looseleaf/grant-role": AGENT,
@@ -426,8 +426,8 @@ def fresh(template: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[Any
         return World(made[-1], template[1])
 
     yield make
-    for one in made:
-        one.accounts().database.close()  # type: ignore[attr-defined]
+    for item in made:
+        item.accounts().database.close()  # type: ignore[attr-defined]
 
 
 def arguments(name: str, target: str, world: World) -> dict[str, object]:
@@ -440,8 +440,8 @@ def arguments(name: str, target: str, world: World) -> dict[str, object]:
     number = JOBS.get(agent or "", 0)
     named |= {"job": number, "schedule": f"flow:{number}"}  # type: ignore[dict-item]
     named["ref"] = f"datamachine://jobs/{number}/artifacts/transcript"
-    required = [one for one in made["required"] if one != "agent" or agent is not None]
-    given = {one: named.get(one) or SAMPLES[one] for one in required}
+    required = [item for item in made["required"] if item != "agent" or agent is not None]
+    given = {item: named.get(item) or SAMPLES[item] for item in required}
     if name.endswith(("flow-file", "flow-files", "execute-workflow")):
         given["flow"] = named["flow"]
     given |= SPECIAL.get(name, {})
@@ -497,7 +497,7 @@ def state(world: World) -> dict[str, str]:
 
 def test_every_operation_stands_in_the_matrix() -> None:
     """A new one is not forgotten, and one that is gone leaves no row."""
-    ours = {name for name, one in CATALOG.items() if one.run.__module__.startswith("looseleaf.")}
+    ours = {name for name, item in CATALOG.items() if item.run.__module__.startswith("looseleaf.")}
     assert ours == ABOUT.keys(), "say in ABOUT what the new operation is about"
     for name in ours:
         for target in set(ABOUT[name]) - {"absent"}:
@@ -522,7 +522,7 @@ def test_nobody_gets_further_than_allowed(name: str, fresh: Any) -> None:  # noq
                 world = fresh()
 
 
-@pytest.mark.parametrize("name", sorted(one for one, about in ABOUT.items() if "absent" in about))
+@pytest.mark.parametrize("name", sorted(item for item, about in ABOUT.items() if "absent" in about))
 def test_what_one_may_not_see_is_as_what_is_not_there(name: str, fresh: Any) -> None:  # noqa: ANN401
     """The same error with the same words."""
     world = fresh()
@@ -536,7 +536,7 @@ def test_what_one_may_not_see_is_as_what_is_not_there(name: str, fresh: Any) -> 
 def test_no_listing_names_what_is_hidden(fresh: Any) -> None:  # noqa: ANN401
     """Neither an agent, nor its token, nor its pages."""
     world = fresh()
-    reads = [name for name, one in CATALOG.items() if one.read_only and name in ABOUT]
+    reads = [name for name, item in CATALOG.items() if item.read_only and name in ABOUT]
     for who in sorted(EVERYONE - MANAGERS - {"reading", "auditor"}):
         context = world.workspace.acting(principal=PEOPLE[who], surface="test")
         for name in reads:
@@ -553,8 +553,8 @@ def test_no_listing_names_what_is_hidden(fresh: Any) -> None:  # noqa: ANN401
 
 def test_the_matrix_is_not_trivial() -> None:
     """Each kind of principal is refused something that another one may do, and the reverse."""
-    for one in PEOPLE:
-        rows = [one in who for targets in ALLOWED.values() for who in targets.values() if who]
+    for item in PEOPLE:
+        rows = [item in who for targets in ALLOWED.values() for who in targets.values() if who]
         assert any(rows)
-        assert one == "everything" or not all(rows)
+        assert item == "everything" or not all(rows)
     assert len(ABOUT) * len(PEOPLE) > 500

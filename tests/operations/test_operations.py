@@ -57,7 +57,7 @@ def context(workspace: Workspace) -> Context:
 
 
 def test_the_abilities_of_the_seeds_are_in_the_catalog() -> None:
-    """By the names agents already know; each room has entered its own."""
+    """By the names agents already know; each module has registered its own."""
     assert not SEEDS - CATALOG.keys()
 
 
@@ -130,7 +130,7 @@ def test_pages_are_cleared_and_deleted_by_the_rules(context: Context) -> None:
         memory.delete_page(context, "MEMORY.md")
     memory.append_page(context, "notes.md", "x")
     memory.delete_page(context, "notes.md")
-    assert [one.operation for one in history.list_revisions(context, "notes.md")] == [
+    assert [revision.operation for revision in history.list_revisions(context, "notes.md")] == [
         "append",
         "delete",
     ]
@@ -185,7 +185,9 @@ def test_restore_is_itself_a_revision(context: Context) -> None:
     memory.delete_page(context, "notes.md")
     history.restore(context, "notes.md", "1")
     assert memory.read_memory(context, "notes.md").raw == b"one\r\n"
-    assert [one.operation for one in history.list_revisions(context, "notes.md")][-1] == "restore"
+    assert [revision.operation for revision in history.list_revisions(context, "notes.md")][
+        -1
+    ] == "restore"
     with pytest.raises(PageMissing):
         history.restore(context, "notes.md", "2")
 
@@ -212,14 +214,14 @@ def test_prune_keeps_the_newest_and_what_is_young(context: Context, clock: Clock
             clock.advance(days=5)
             memory.write_page(context, f"diary/{clock.now:.0f}.md", text)
     assert history.prune(context) == 1
-    assert [one.number for one in history.list_revisions(context, "notes.md")] == [2, 3]
+    assert [revision.number for revision in history.list_revisions(context, "notes.md")] == [2, 3]
     clock.advance(days=900)  # with nothing to show for it, which counts as a week
     assert history.prune(context) == 0
     for _ in range(18):
         clock.advance(days=5)
         memory.write_page(context, f"diary/{clock.now:.0f}.md", "later")
     assert history.prune(context) >= 1
-    assert [one.number for one in history.list_revisions(context, "notes.md")] == [3]
+    assert [revision.number for revision in history.list_revisions(context, "notes.md")] == [3]
     with pytest.raises(RevisionMissing, match="no longer kept"):
         memory.read_memory(context, "notes.md", as_of="1999-01-01")
 
@@ -233,7 +235,9 @@ def test_prune_reaches_users_who_own_no_agent(context: Context, clock: Clock) ->
         memory.write_page(context, "USER.md", text, where=where)
         clock.advance(days=200)
     history.prune(context, days=0)
-    assert [one.number for one in history.list_revisions(context, "USER.md", where=where)] == [3]
+    assert [
+        revision.number for revision in history.list_revisions(context, "USER.md", where=where)
+    ] == [3]
 
 
 def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
@@ -243,14 +247,14 @@ def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
     daily.write_day(context, "needle too", "2026-04-28", where=Where(agent="ada"))
     memory.update_memory(context, "Facts", "- bob's needle", mode="set", where=Where(agent="bob"))
     found = search.search(context, "NEEDLE", where=Where(agent="ada"))
-    assert [(one.filename, one.section) for one in found.matches] == [
+    assert [(item.filename, item.section) for item in found.matches] == [
         ("MEMORY.md", "Facts"),
         ("daily/2026/04/28.md", ""),
     ]
-    one = search.search(
+    result = search.search(
         context, "needle", file="MEMORY.md", section="Facts", where=Where(agent="ada")
     )
-    assert one.total == 1
+    assert result.total == 1
     hits = search.find(context, "needle facts", where=Where(agent="ada"))
     assert hits.pages[0].filename == "MEMORY.md"
 
@@ -262,9 +266,9 @@ def test_search_as_of_a_time_finds_what_was_there_then(context: Context, clock: 
     clock.advance(days=2)
     memory.delete_page(context, "old.md")
     memory.write_page(context, "new.md", "another needle")
-    assert [one.filename for one in search.search(context, "needle").matches] == ["new.md"]
+    assert [item.filename for item in search.search(context, "needle").matches] == ["new.md"]
     then = search.search(context, "needle", as_of=moment)
-    assert [one.filename for one in then.matches] == ["old.md"]
+    assert [item.filename for item in then.matches] == ["old.md"]
     assert search.find(context, "needle", as_of=moment).pages[0].filename == "old.md"
     with pytest.raises(Invalid, match="give a time"):
         search.search(context, "needle", as_of="3")
@@ -341,17 +345,23 @@ def test_the_journal_is_read_written_listed_and_searched(context: Context) -> No
 
 def test_files_and_paths_tell_what_an_agent_reads(context: Context, clock: Clock) -> None:
     """Layer by layer, with the rules each page lives by."""
-    listed = {one.file: one for one in files.list_files(context)}
+    listed = {file.file: file for file in files.list_files(context)}
     assert listed["SITE.md"].editable is False
     assert listed["RULES.md"].editable == "manage_options"
     assert listed["MEMORY.md"].protected
     daily.write_day(context, "x", "2026-04-28")
-    assert "daily/2026/04/28.md" not in {one.file for one in files.list_files(context)}
-    assert "daily/2026/04/28.md" in {one.file for one in files.list_files(context, daily=True)}
+    assert "daily/2026/04/28.md" not in {file.file for file in files.list_files(context)}
+    assert "daily/2026/04/28.md" in {file.file for file in files.list_files(context, daily=True)}
     assert clock.now > 0
     paths = files.list_paths(context)
-    assert [one.file for one in paths] == ["SITE.md", "RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
-    assert all(os.path.isfile(one.path) and one.exists for one in paths)
+    assert [item.file for item in paths] == [
+        "SITE.md",
+        "RULES.md",
+        "SOUL.md",
+        "USER.md",
+        "MEMORY.md",
+    ]
+    assert all(os.path.isfile(item.path) and item.exists for item in paths)
 
 
 def agents_md(workspace: Workspace, **chosen: object) -> Context:
@@ -367,7 +377,7 @@ def test_composing_puts_an_agents_memory_where_coding_agents_look(workspace: Wor
     target.chmod(0o644)
     context = agents_md(workspace)
     memory.update_memory(context, "Lessons Learned", "- composed fact", mode="set")
-    made = {one.file: one for one in composed.compose(context)}
+    made = {item.file: item for item in composed.compose(context)}
     assert made["AGENTS.md"].projected == str(target)
     text = target.read_text()
     assert text.startswith("# Mine\n")

@@ -37,7 +37,7 @@ def test_a_pipeline_is_found_by_id_slug_and_agent(workspace: Workspace) -> None:
     with pytest.raises(WorkflowAmbiguous, match="ada/daily-music-news, bob/daily-music-news"):
         pipelines.show_pipeline(context, "daily-music-news")
     assert pipelines.show_pipeline(context, "bob/daily-music-news").id == 2
-    assert [one.id for one in pipelines.list_pipelines(context, agent="bob")] == [2]
+    assert [pipeline.id for pipeline in pipelines.list_pipelines(context, agent="bob")] == [2]
 
 
 def test_a_change_names_the_version_that_it_read(workspace: Workspace) -> None:
@@ -115,7 +115,7 @@ def test_a_pipeline_is_copied_and_deleted(workspace: Workspace) -> None:
     assert copy.memory_files == ("a.md",)
     removal = pipelines.delete_pipeline(context, "ada/news")
     assert (removal.slug, removal.flows) == ("news", ("morning",))
-    assert [one.slug for one in pipelines.list_pipelines(context)] == ["news-copy"]
+    assert [pipeline.slug for pipeline in pipelines.list_pipelines(context)] == ["news-copy"]
 
 
 def test_pipelines_of_a_deleted_agent_stay_for_the_operator(workspace: Workspace) -> None:

@@ -23,20 +23,20 @@ def test_a_preview_counts_and_removes_nothing(workspace: Workspace, clock: Clock
     begin_session(workspace, "old")
     end_job(workspace, "old")
     clock.advance(days=91)
-    preview = {one.task_type: one for one in retention.preview_retention(workspace.context)}
+    preview = {item.task_type: item for item in retention.preview_retention(workspace.context)}
     assert len(preview) == len(RULES)
     assert preview["retention_chat_sessions"].counts == {"sessions": 1, "empty_sessions": 0}
     assert preview["retention_jobs"].status == "counted"
     assert all(not rule.runs for rule in retention.show_retention(workspace.context))
-    reports = {one.task_type: one for one in retention.run_retention(workspace.context)}
+    reports = {item.task_type: item for item in retention.run_retention(workspace.context)}
     assert reports["retention_jobs"].counts == {"jobs": 1}
     assert reports["retention_chat_sessions"].report == "1 conversation"
-    shown = {one.task_type: one for one in retention.show_retention(workspace.context)}
+    shown = {item.task_type: item for item in retention.show_retention(workspace.context)}
     [run] = shown["retention_chat_sessions"].runs
     assert (run.status, run.trigger, run.report) == ("removed", "manual", "1 conversation")
     assert shown["retention_chat_sessions"].settings["chat_retention_days"] == 90
     again = retention.preview_retention(workspace.context)
-    assert [one.task_type for one in again if any(one.counts.values())] == []
+    assert [item.task_type for item in again if any(item.counts.values())] == []
 
 
 def test_one_kind_is_named_with_or_without_its_prefix(workspace: Workspace, clock: Clock) -> None:
@@ -49,7 +49,7 @@ def test_one_kind_is_named_with_or_without_its_prefix(workspace: Workspace, cloc
     for kind in ("chat_sessions", "retention_chat_sessions"):
         [report] = retention.preview_retention(context, kind=kind)
         assert report.task_type == "retention_chat_sessions"
-    assert "retention_jobs" not in {one.task_type for one in retention.run_retention(context)}
+    assert "retention_jobs" not in {item.task_type for item in retention.run_retention(context)}
     [report] = retention.run_retention(context, kind="jobs")
     assert (report.counts, report.enabled) == ({"jobs": 1}, False)
     with pytest.raises(TaskMissing, match="chat_sessions"):
@@ -61,7 +61,7 @@ def test_a_failure_of_one_kind_does_not_stop_the_others(workspace: Workspace, cl
     begin_session(workspace, "old")
     clock.advance(days=91)
     (Path(workspace.root) / ".looseleaf" / "audit-end").write_bytes(b"\xff")
-    reports = {one.task_type: one for one in retention.run_retention(workspace.context)}
+    reports = {item.task_type: item for item in retention.run_retention(workspace.context)}
     assert reports["retention_audit"].is_failure
     assert "damaged" in reports["retention_audit"].report
     assert reports["retention_chat_sessions"].counts["sessions"] == 1

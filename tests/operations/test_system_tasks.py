@@ -78,5 +78,5 @@ def test_a_task_that_fails_again_and_again_is_seen(workspace: Workspace, clock: 
     [task] = [task for task in system_tasks.list_tasks(context) if task.task_type == TASK]
     assert (task.bad_runs, task.needs_attention) == (3, True)
     assert system_tasks.show_system_status(context).needs_attention == (f"{TASK} (ada)",)
-    details = [one.detail for one in check_workspace(context) if one.check == "upkeep"]
+    details = [item.detail for item in check_workspace(context) if item.check == "upkeep"]
     assert any("failed 3 times in a row" in detail for detail in details)

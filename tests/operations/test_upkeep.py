@@ -11,7 +11,7 @@ from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = "# Memory\n\n" + "".join(
     f"## Topic {number}\n\n"
-    + "".join(f"- fact {number}.{one} is here\n" for one in range(60))
+    + "".join(f"- fact {number}.{item} is here\n" for item in range(60))
     + "\n"
     for number in range(12)
 )

@@ -64,6 +64,6 @@ def example(modules: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def house(example: ModuleType, opened: Open) -> Workspace:
+def example_workspace(example: ModuleType, opened: Open) -> Workspace:
     """Open a workspace with the example plugin."""
     return opened(f'plugins = ["{example.__name__}"]')

@@ -38,10 +38,10 @@ def test_entry_points_are_those_of_the_standard_library(entries: str, tmp_path: 
     package(tmp_path, "some_package-1.0.dist-info", entries)
     [there] = metadata.distributions(path=[str(tmp_path)])
     known = there.entry_points.select(group=discovery.GROUP)
-    expected = {(one.name, one.module, one.attr or "") for one in known}
+    expected = {(item.name, item.module, item.attr or "") for item in known}
     found = {
-        (one.name, *map(str.strip, one.target.partition(":")[::2]))
-        for one in find_installed([str(tmp_path)])
+        (item.name, *map(str.strip, item.target.partition(":")[::2]))
+        for item in find_installed([str(tmp_path)])
     }
     assert found == expected
 
@@ -71,8 +71,8 @@ def test_what_cannot_be_read_holds_no_plugin(tmp_path: Path) -> None:
 
 def test_the_packages_of_this_environment_are_read_as_the_standard_library_reads_them() -> None:
     """However many there are."""
-    expected = {one.name for one in metadata.entry_points(group=discovery.GROUP)}
-    assert {one.name for one in find_installed(sys.path)} == expected
+    expected = {point.name for point in metadata.entry_points(group=discovery.GROUP)}
+    assert {item.name for item in find_installed(sys.path)} == expected
 
 
 def test_to_open_a_workspace_without_plugins_imports_no_machinery(tmp_path: Path) -> None:

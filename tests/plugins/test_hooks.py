@@ -33,17 +33,17 @@ LATE_OF_FEATURES: tuple[tuple[str, str, Callable[[Workspace], object]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("hook", "noun", "room"), LATE)
-def test_a_registration_that_fails_stops_the_room_every_time(
-    opened: Open, write: Write, hook: str, noun: str, room: str
+@pytest.mark.parametrize(("hook", "noun", "method"), LATE)
+def test_a_registration_that_fails_stops_every_call(
+    opened: Open, write: Write, hook: str, noun: str, method: str
 ) -> None:
     """With the names of the plugin and the hook, and never with half of a registry."""
     write("faulty", f"@hookimpl\ndef {hook}({noun}): 1 / 0\n")
     workspace = opened('plugins = ["faulty"]')
-    arguments = ("chat",) if room == "compose" else ()
+    arguments = ("chat",) if method == "compose" else ()
     for _ in range(2):
         with pytest.raises(BrokenPlugin, match=f"plugin faulty .* its {hook} failed with ZeroDiv"):
-            getattr(workspace, room)(*arguments)
+            getattr(workspace, method)(*arguments)
 
 
 @pytest.mark.parametrize(("hook", "noun", "registry_of"), LATE_OF_FEATURES)

@@ -48,105 +48,113 @@ def arguments(hook: str) -> str:
     return ", ".join(inspect.signature(SPECS[hook]).parameters)
 
 
-def test_hook_register_files(house: Workspace) -> None:
+def test_hook_register_files(example_workspace: Workspace) -> None:
     """The page is known, owned by the plugin, and in the prompt."""
-    registered = house.registry.get("style-guide.md")
+    registered = example_workspace.registry.get("style-guide.md")
     assert registered is not None
     assert (registered.owner, registered.layer) == ("looseleaf_example", "shared")
-    house.pages.write(SHARED.page("style-guide.md"), "Be brief.\n", change=BY)
-    assert "Be brief." in house.compose("chat").text
+    example_workspace.pages.write(SHARED.page("style-guide.md"), "Be brief.\n", change=BY)
+    assert "Be brief." in example_workspace.compose("chat").text
     with pytest.raises(Refused, match="too late"):
-        house.registry.register("late.md")
+        example_workspace.registry.register("late.md")
 
 
-def test_hook_register_composed_sections(house: Workspace) -> None:
+def test_hook_register_composed_sections(example_workspace: Workspace) -> None:
     """The section stands in the generated page, between ours."""
-    text = house.pages.text(SHARED.page("SITE.md"))
+    text = example_workspace.pages.text(SHARED.page("SITE.md"))
     assert "## Style\n\nHouse writes by style-guide.md." in text
     assert text.index("## Identity") < text.index("## Style") < text.index("## Agents")
 
 
-def test_hook_register_starters(house: Workspace) -> None:
+def test_hook_register_starters(example_workspace: Workspace) -> None:
     """A page of the plugin's is started by it, ours by us."""
-    assert house.pages.text(SHARED.page("style-guide.md")) == "# How House writes\n"
-    assert "# Rules of House" in house.pages.text(SHARED.page("RULES.md"))
+    assert example_workspace.pages.text(SHARED.page("style-guide.md")) == "# How House writes\n"
+    assert "# Rules of House" in example_workspace.pages.text(SHARED.page("RULES.md"))
 
 
-def test_hook_register_directives(house: Workspace) -> None:
+def test_hook_register_directives(example_workspace: Workspace) -> None:
     """The directive speaks in its mode, in its place, under the plugin's name."""
-    last = house.compose("chat").pieces[-1]
+    last = example_workspace.compose("chat").pieces[-1]
     assert (last.text, last.directive.owner) == (
         "editor, the deadline is at five.",
         "looseleaf_example",
     )
-    assert "deadline is" not in house.compose("pipeline").text
+    assert "deadline is" not in example_workspace.compose("pipeline").text
 
 
-def test_hook_register_content_filters(house: Workspace) -> None:
+def test_hook_register_content_filters(example_workspace: Workspace) -> None:
     """The text of a page is changed on its way into a prompt, and not on disk."""
     page = SHARED.page("RULES.md")
-    house.pages.write(page, "Call 555-0100.\n", change=BY)
-    assert "Call ….\n" in house.compose("chat").text
-    assert "Call 555-0100.\n" in house.compose("pipeline").text
-    assert house.pages.text(page) == "Call 555-0100.\n"
+    example_workspace.pages.write(page, "Call 555-0100.\n", change=BY)
+    assert "Call ….\n" in example_workspace.compose("chat").text
+    assert "Call 555-0100.\n" in example_workspace.compose("pipeline").text
+    assert example_workspace.pages.text(page) == "Call 555-0100.\n"
 
 
-def test_hook_register_file_filters(house: Workspace) -> None:
+def test_hook_register_file_filters(example_workspace: Workspace) -> None:
     """A registered page is left out, and the prompt can say by which rule."""
     [left_out] = [
-        one for one in house.compose("letters").pieces if one.name == "SITE.md" and not one.injected
+        piece
+        for piece in example_workspace.compose("letters").pieces
+        if piece.name == "SITE.md" and not piece.injected
     ]
     assert getattr(left_out.item, "rule", "") == "filtered"
-    assert "SITE.md" in house.compose("chat").text
+    assert "SITE.md" in example_workspace.compose("chat").text
 
 
-def test_hook_register_scoped_file_filters(house: Workspace) -> None:
+def test_hook_register_scoped_file_filters(example_workspace: Workspace) -> None:
     """A page that a pipeline asks for by name is left out, and the prompt can say by which rule."""
-    shelf = house.agents.resolve("editor").shelf
+    shelf = example_workspace.agents.resolve("editor").shelf
     for name in ("drafts/one.md", "plan.md"):
-        house.pages.write(shelf.page(name), f"The text of {name}.\n", change=BY)
+        example_workspace.pages.write(shelf.page(name), f"The text of {name}.\n", change=BY)
     pipeline = PipelinePart(id=1, memory_files=("drafts/one.md", "plan.md"))
-    assembly = house.compose("pipeline", "editor", pipeline=pipeline)
+    assembly = example_workspace.compose("pipeline", "editor", pipeline=pipeline)
     assert "The text of plan.md." in assembly.text
-    [left_out] = [one for one in assembly.pieces if one.name == "drafts/one.md"]
+    [left_out] = [piece for piece in assembly.pieces if piece.name == "drafts/one.md"]
     assert getattr(left_out.item, "rule", "") == "filtered"
 
 
-def test_hook_register_site_context(house: Workspace) -> None:
+def test_hook_register_site_context(example_workspace: Workspace) -> None:
     """What a prompt says of the site has the plugin's word in it."""
-    assert '"edition": "evening"' in house.compose("chat").text
+    assert '"edition": "evening"' in example_workspace.compose("chat").text
 
 
-def test_hook_register_operations(house: Workspace) -> None:
+def test_hook_register_operations(example_workspace: Workspace) -> None:
     """The operation is run by name, for those who may, in this workspace alone."""
-    assert invoke(house.context, "example/count-words", {"file": "style-guide.md"}) == 4
-    stranger = house.acting(principal=Principal(kind="session", user_id=7, name="eve"))
+    assert invoke(example_workspace.context, "example/count-words", {"file": "style-guide.md"}) == 4
+    stranger = example_workspace.acting(principal=Principal(kind="session", user_id=7, name="eve"))
     assert invoke(stranger, "example/count-words", {"file": "RULES.md"}) > 0
     with pytest.raises(LookupError):
         invoke(stranger, "example/count-words", {"file": "SOUL.md", "agent": "editor"})
-    assert house.operations().find("example/count-words").owner == "looseleaf_example"
+    assert example_workspace.operations().find("example/count-words").owner == "looseleaf_example"
 
 
-def test_a_tool_policy_can_name_a_plugin_s_tool(house: Workspace, workspace: Workspace) -> None:
+def test_a_tool_policy_can_name_a_plugin_s_tool(
+    example_workspace: Workspace, workspace: Workspace
+) -> None:
     """It is known where the plugin is, and refused elsewhere."""
     policy = {"tool_policy": {"mode": "deny", "tools": ["example_count_words"]}}
-    house.agents.configure("editor", policy)
+    example_workspace.agents.configure("editor", policy)
     with pytest.raises(InvalidPolicy, match="'example_count_words'"):
         workspace.agents.configure("ada", policy)
 
 
 def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
-    house: Workspace, workspace: Workspace
+    example_workspace: Workspace, workspace: Workspace
 ) -> None:
     """Another workspace in the same process does not have it."""
-    assert "example/count-words" in house.operations()
+    assert "example/count-words" in example_workspace.operations()
     with pytest.raises(OperationMissing):
         invoke(workspace.context, "example/count-words", {"file": "RULES.md"})
 
 
-def test_hook_register_schedules(house: Workspace) -> None:
+def test_hook_register_schedules(example_workspace: Workspace) -> None:
     """The schedule is there, with its operation checked."""
-    [schedule] = [one for one in task_schedules_of(house).all() if one.owner == "looseleaf_example"]
+    [schedule] = [
+        item
+        for item in task_schedules_of(example_workspace).all()
+        if item.owner == "looseleaf_example"
+    ]
     assert (schedule.name, schedule.task, schedule.when, schedule.owner) == (
         "count-style",
         "example/count-words",
@@ -155,25 +163,25 @@ def test_hook_register_schedules(house: Workspace) -> None:
     )
 
 
-def test_hook_register_steps(house: Workspace) -> None:
+def test_hook_register_steps(example_workspace: Workspace) -> None:
     """The step is there beside ours, with the packets that it gives."""
-    step_type = step_types_of(house).get("count-words")
+    step_type = step_types_of(example_workspace).get("count-words")
     assert (step_type.label, step_type.owner) == ("Count words", "looseleaf_example")
-    assert "word-count" in step_types_of(house).packets
-    assert "item" in step_types_of(house).packets
+    assert "word-count" in step_types_of(example_workspace).packets
+    assert "item" in step_types_of(example_workspace).packets
 
 
-def test_hook_register_system_tasks(house: Workspace) -> None:
+def test_hook_register_system_tasks(example_workspace: Workspace) -> None:
     """The task runs for an agent, beside ours, and bears the plugin's name."""
-    owners = {task.type: task.owner for task in system_tasks_of(house).all()}
+    owners = {task.type: task.owner for task in system_tasks_of(example_workspace).all()}
     assert owners.pop("count_memory_words") == "looseleaf_example"
     assert {"daily_memory_generation", "history_packing"} <= owners.keys()
     assert set(owners.values()) == {"looseleaf"}
-    [agent] = house.agents.records()
+    [agent] = example_workspace.agents.records()
     record = run_task(
-        system_tasks_of(house).get("count_memory_words"),
-        house,
-        house.settings,
+        system_tasks_of(example_workspace).get("count_memory_words"),
+        example_workspace,
+        example_workspace.settings,
         agent,
         RunRequest(),
         prompt=lambda _key: "",
@@ -182,26 +190,28 @@ def test_hook_register_system_tasks(house: Workspace) -> None:
     assert (record.status, record.details["words"] > 0) == ("counted", True)
 
 
-def test_hook_register_parts(house: Workspace) -> None:
+def test_hook_register_parts(example_workspace: Workspace) -> None:
     """The part is opened once, when it is first used, and anew after the workspace was closed."""
-    words = house.part("example-words")
+    words = example_workspace.part("example-words")
     assert words == ["editor"]
-    assert house.part("example-words") is words
-    house.close()
-    assert house.part("example-words") is not words
+    assert example_workspace.part("example-words") is words
+    example_workspace.close()
+    assert example_workspace.part("example-words") is not words
 
 
-def test_hook_register_admin_pages(house: Workspace) -> None:
+def test_hook_register_admin_pages(example_workspace: Workspace) -> None:
     """The page is added beside ours, which it may take out, and bears the plugin's name."""
     pages = AdminPages()
     pages.register("agents", "", lambda _visit: Document("agents.html", "Agents", {}))
-    filled = house.registries.fill_admin_pages(pages)
+    filled = example_workspace.registries.fill_admin_pages(pages)
     owners = {page.name: page.owner for page in filled.all()}
     assert owners.pop("words") == "looseleaf_example"
     assert {"agents", "chat", "jobs", "upkeep", "bundles", "import", "backups"} <= owners.keys()
     assert set(owners.values()) == {"looseleaf"}
     [page] = [page for page in filled.labelled("agent") if page.name == "words"]
-    visit = Visit(context=house.context, parameters={"agent": "editor"}, query={}, form={})
+    visit = Visit(
+        context=example_workspace.context, parameters={"agent": "editor"}, query={}, form={}
+    )
     assert page.view(visit) == Document(
         "words.html", "Words", {"count": 4, "file": "style-guide.md"}
     )
@@ -210,15 +220,15 @@ def test_hook_register_admin_pages(house: Workspace) -> None:
 
 
 def test_hook_register_commands(
-    house: Workspace, example: ModuleType, capfd: pytest.CaptureFixture[str]
+    example_workspace: Workspace, example: ModuleType, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The command is listed beside ours, and runs; none of ours can be replaced."""
-    root = f"--root={house.settings.root}"
+    root = f"--root={example_workspace.settings.root}"
     assert main([root, "style"]) == 0
     assert capfd.readouterr().out == "# How House writes\n"
     assert main([root, "--help"]) == 0
     assert "\n  style       Print the style guide.\n" in capfd.readouterr().out
-    commands = house.registries.hooks.fill("register_commands", commands=Commands())
+    commands = example_workspace.registries.hooks.fill("register_commands", commands=Commands())
     owners = {entry.name: entry.owner for entry in commands.all()}
     assert owners.pop("style") == example.__name__
     assert set(owners.values()) == {"looseleaf"}
@@ -297,69 +307,73 @@ def _copy(commands: Commands) -> Commands:
 
 
 def test_a_workspace_whose_plugin_cannot_be_loaded_keeps_its_commands(
-    house: Workspace, capfd: pytest.CaptureFixture[str]
+    example_workspace: Workspace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The help lists them, and says what is missing."""
-    settings = Path(house.settings.root) / "looseleaf.toml"
+    settings = Path(example_workspace.settings.root) / "looseleaf.toml"
     settings.write_text('plugins = ["no_such_plugin"]\n')
-    assert main([f"--root={house.settings.root}", "nothing"]) == 2
+    assert main([f"--root={example_workspace.settings.root}", "nothing"]) == 2
     assert "The commands of plugins are missing" in capfd.readouterr().err
 
 
-def test_hook_pick_store(house: Workspace, tmp_path: Path) -> None:
+def test_hook_pick_store(example_workspace: Workspace, tmp_path: Path) -> None:
     """Pages of users lie in the vault, all others where they always did."""
     root = tmp_path / "house"
-    house.pages.write(USER, "Likes tea.\n", change=BY)
+    example_workspace.pages.write(USER, "Likes tea.\n", change=BY)
     assert (root / "vault" / "users" / "1" / "USER.md").read_text() == "Likes tea.\n"
     assert not (root / "users").exists()
     assert (root / "agents" / "editor" / "SOUL.md").exists()
-    assert "Likes tea." in house.compose("chat").text
+    assert "Likes tea." in example_workspace.compose("chat").text
 
 
-def test_a_page_in_a_picked_store_is_found_by_search(house: Workspace) -> None:
+def test_a_page_in_a_picked_store_is_found_by_search(example_workspace: Workspace) -> None:
     """Our index does not know it, so its shelf is scanned."""
-    house.pages.write(USER, "Likes tea.\n", change=BY)
+    example_workspace.pages.write(USER, "Likes tea.\n", change=BY)
     user = Where(user=1, layer="user")
-    assert search.search(house.context, "tea", where=user).total == 1
-    assert [one.filename for one in search.find(house.context, "tea", where=user).pages] == [
-        "USER.md"
-    ]
-    assert search.search(house.context, "Memory started").total == 1
+    assert search.search(example_workspace.context, "tea", where=user).total == 1
+    assert [
+        item.filename for item in search.find(example_workspace.context, "tea", where=user).pages
+    ] == ["USER.md"]
+    assert search.search(example_workspace.context, "Memory started").total == 1
 
 
-def test_a_page_in_a_picked_store_has_the_history_of_that_store(house: Workspace) -> None:
+def test_a_page_in_a_picked_store_has_the_history_of_that_store(
+    example_workspace: Workspace,
+) -> None:
     """A store that keeps none says so; nobody is shown the history of another page."""
     with pytest.raises(Unavailable, match="keeps none"):
-        history.list_revisions(house.context, "USER.md")
-    assert history.list_revisions(house.context, "SOUL.md")
+        history.list_revisions(example_workspace.context, "USER.md")
+    assert history.list_revisions(example_workspace.context, "SOUL.md")
 
 
-def test_hook_pick_model(house: Workspace) -> None:
+def test_hook_pick_model(example_workspace: Workspace) -> None:
     """The plugin is asked first, then the agent's configuration, then the settings."""
-    house.agents.configure("editor", {"models": {"default": "acme:large"}})
-    assert house.model_for("editor", "chat") == "acme:editor"
-    assert house.model_for("editor", "pipeline") == "acme:large"
+    example_workspace.agents.configure("editor", {"models": {"default": "acme:large"}})
+    assert example_workspace.model_for("editor", "chat") == "acme:editor"
+    assert example_workspace.model_for("editor", "pipeline") == "acme:large"
 
 
-def test_hook_on_memory_changed(house: Workspace, example: ModuleType) -> None:
+def test_hook_on_memory_changed(example_workspace: Workspace, example: ModuleType) -> None:
     """The plugin is told after the change."""
     example.HEARD.clear()
-    house.pages.append(SHARED.page("RULES.md"), "- Be kind.", change=BY)
+    example_workspace.pages.append(SHARED.page("RULES.md"), "- Be kind.", change=BY)
     assert example.HEARD == ["append RULES.md"]
 
 
-def test_hook_on_prompt_composed(house: Workspace, example: ModuleType) -> None:
+def test_hook_on_prompt_composed(example_workspace: Workspace, example: ModuleType) -> None:
     """The plugin is told once of every prompt for a model, also of one that has not changed."""
     example.HEARD.clear()
-    assert house.compose("chat").text == house.compose("chat").text
+    assert example_workspace.compose("chat").text == example_workspace.compose("chat").text
     assert example.HEARD == ["editor in chat"] * 2
     example.HEARD.clear()
-    given = invoke(house.context, "looseleaf/compose-prompt", {"mode": "chat", "host": "any"})
+    given = invoke(
+        example_workspace.context, "looseleaf/compose-prompt", {"mode": "chat", "host": "any"}
+    )
     assert given["messages"]
     assert example.HEARD == ["editor in chat"]
     example.HEARD.clear()
     for name in ("explain-prompt", "check-prompt", "diff-prompts"):
-        assert invoke(house.context, f"looseleaf/{name}", {"mode": "chat"})
+        assert invoke(example_workspace.context, f"looseleaf/{name}", {"mode": "chat"})
     assert example.HEARD == []
 
 

@@ -56,7 +56,7 @@ def test_plugins_are_called_in_the_order_of_the_settings(opened: Open, write: Wr
     for name in ("zoe", "amy"):
         write(name, REGISTERS.format(name=name))
     workspace = opened('plugins = ["zoe", "amy"]')
-    labels = {one.filename: one.label for one in workspace.registry.files()}
+    labels = {file.filename: file.label for file in workspace.registry.files()}
     assert (labels["zoe.md"], labels["amy.md"]) == ("5", "6")
     assert names(workspace) == ["looseleaf", "zoe", "amy"]
 
@@ -67,7 +67,7 @@ def test_a_function_can_ask_to_be_first_or_last(opened: Open, write: Write) -> N
     write("early", REGISTERS.format(name="early").replace("@hookimpl", "@hookimpl(tryfirst=True)"))
     write("plain", REGISTERS.format(name="plain"))
     workspace = opened('plugins = ["late", "early", "plain"]')
-    labels = {one.filename: one.label for one in workspace.registry.files()}
+    labels = {file.filename: file.label for file in workspace.registry.files()}
     assert [labels[f"{name}.md"] for name in ("early", "plain", "late")] == ["0", "6", "7"]
 
 
@@ -94,7 +94,7 @@ def test_an_installed_plugin_is_loaded_and_can_be_switched_off(
 
     workspace = opened('plugins_off = ["some"]')
     assert workspace.registry.get("installed.md") is None
-    assert [(one.name, one.enabled) for one in workspace.registries.plugins()] == [
+    assert [(item.name, item.enabled) for item in workspace.registries.plugins()] == [
         ("looseleaf", True),
         ("some", False),
     ]

@@ -118,12 +118,12 @@ def test_a_check_names_what_is_over(workspace: Workspace) -> None:
     workspace.pages.write(scope, "word " * 2_500, change=context.change("write"))
     found = check_prompt(context, "chat", max_bytes=100, max_tokens=100)
     assert not found.fits
-    over = {(one.name, one.limit, one.unit) for one in found.overruns}
+    over = {(overrun.name, overrun.limit, overrun.unit) for overrun in found.overruns}
     assert over == {
         ("MEMORY.md", 8_192, "bytes"),
         ("MEMORY.md", 2_000, "words"),
         ("", 100, "bytes"),
         ("", 100, "tokens"),
     }
-    words = next(one.size for one in found.overruns if one.unit == "words")
+    words = next(overrun.size for overrun in found.overruns if overrun.unit == "words")
     assert words == 2_500

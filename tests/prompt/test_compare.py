@@ -70,7 +70,9 @@ def test_an_edit_is_found_by_time(workspace: Workspace, clock: Clock) -> None:
     workspace.pages.append(scope, "I am patient.", change=workspace.context.change("append"))
     found = diff_prompts(workspace.context, "chat", as_of="2096-10-02T07:06:41Z")
     assert found.name == "SOUL.md"
-    assert [one.name for one in found.differences if one.kind != "same"] == ["SOUL.md"]
+    assert [difference.name for difference in found.differences if difference.kind != "same"] == [
+        "SOUL.md"
+    ]
     assert diff_prompts(workspace.context, "chat").same
 
 
@@ -80,7 +82,9 @@ def test_two_agents_and_two_modes_can_be_compared(workspace: Workspace) -> None:
     workspace.agents.create("bob", config={"memory_policy": {"mode": "deny", "deny": ["USER.md"]}})
     other = Side(agent="bob", mode="pipeline")
     found = diff_prompts(workspace.context, "chat", where=Where("ada"), other=other)
-    rules = {one.name: (one.kind, one.rule) for one in found.differences}
+    rules = {
+        difference.name: (difference.kind, difference.rule) for difference in found.differences
+    }
     assert rules["USER.md"] == ("removed", ("injected", "policy_deny"))
     assert rules["SOUL.md"] == ("removed", ("injected", "missing"))
     assert rules["SITE.md"][0] == "same"
@@ -91,8 +95,8 @@ def test_sizes_add_up_to_the_whole(workspace: Workspace) -> None:
     """To the byte."""
     found = explain_prompt(workspace.context, "chat")
     gaps = 2 * (found.messages - 1)
-    assert sum(one.bytes for one in found.candidates) + gaps == found.bytes
-    assert sum(one.words for one in found.candidates) == found.words
+    assert sum(candidate.bytes for candidate in found.candidates) + gaps == found.bytes
+    assert sum(candidate.words for candidate in found.candidates) == found.words
     assert found.tokenizer == "estimate"
     assert found.stable.bytes < found.bytes
     text = workspace.compose("chat").text.encode()

@@ -18,7 +18,7 @@ def test_filters_apply_by_priority_then_by_name() -> None:
     filters = Filters("content filter", "register_content_filters")
     for name, priority in (("b", 2), ("c", 1), ("a", 2)):
         filters.register(name, priority, str)
-    assert [one.name for one in filters.all()] == ["c", "a", "b"]
+    assert [item.name for item in filters.all()] == ["c", "a", "b"]
     with pytest.raises(Invalid):
         filters.register("a", 3, str)
     assert filters.deregister("a")
@@ -39,7 +39,7 @@ def test_content_can_be_changed_on_its_way(workspace: Workspace) -> None:
     text = workspace.compose("chat", "ada").text
     assert "I AM ADA" in text
     assert "# Agent Memory" in text
-    assert {(one.file, one.layer, one.mode, one.agent) for one in told} >= {
+    assert {(item.file, item.layer, item.mode, item.agent) for item in told} >= {
         ("SOUL.md", "agent", "chat", "ada"),
         ("USER.md", "user", "chat", "ada"),
     }

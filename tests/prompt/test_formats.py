@@ -15,15 +15,15 @@ def test_openai_takes_system_messages(workspace: Workspace) -> None:
     """One for each part."""
     assembly = workspace.compose("chat", "ada")
     messages = formats.build_openai(assembly)["messages"]
-    assert [one["role"] for one in messages] == ["system"] * len(messages)
-    assert "\n\n".join(one["content"] for one in messages) == assembly.text
+    assert [message["role"] for message in messages] == ["system"] * len(messages)
+    assert "\n\n".join(message["content"] for message in messages) == assembly.text
 
 
 def test_anthropic_takes_system_blocks(workspace: Workspace) -> None:
     """The last one of the stable beginning is marked for the cache, and no other."""
     assembly = workspace.compose("chat", "ada")
     blocks = formats.build_anthropic(assembly)["system"]
-    marked = [place for place, one in enumerate(blocks) if "cache_control" in one]
+    marked = [place for place, block in enumerate(blocks) if "cache_control" in block]
     assert marked == [len(blocks) - 2]
     assert blocks[-1]["text"].startswith("SITE CONTEXT")
 
@@ -34,7 +34,7 @@ def test_json_says_where_each_message_comes_from(workspace: Workspace) -> None:
     pipeline = PipelinePart(id=1, context_files=(image,))
     assembly = workspace.compose("pipeline", "ada", pipeline=pipeline)
     document = to_json_value(formats.build_document(assembly, "json"))
-    by_name = {one["name"]: one for one in document["messages"]}
+    by_name = {message["name"]: message for message in document["messages"]}
     assert by_name["SOUL.md"]["directive"] == "core-memory-files"
     reference = {"path": "/up/cover.png", "media_type": "image/png", "bytes": 3}
     assert by_name["cover.png"]["file"] == reference

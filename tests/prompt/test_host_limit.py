@@ -21,8 +21,8 @@ from looseleaf.prompt.host_limit import HOSTS, UNITS, HostLimit, fit_to_host
 from tests.prompt.conftest import list_pages
 
 LINE = "- The harbour office opens at 08:{minute:02d}; ask for Eve in room {minute}.\n"
-MEMORY = "# Memory\n\n## State\n\n" + "".join(LINE.format(minute=one) for one in range(60))
-MEMORY += "\n## Lessons\n\n" + "".join(LINE.format(minute=one) for one in range(65))
+MEMORY = "# Memory\n\n## State\n\n" + "".join(LINE.format(minute=item) for item in range(60))
+MEMORY += "\n## Lessons\n\n" + "".join(LINE.format(minute=item) for item in range(65))
 
 
 def fill(workspace: Workspace, **texts: str) -> None:
@@ -111,7 +111,7 @@ def test_explain_and_check_say_so(workspace: Workspace) -> None:
     explained = explain_prompt(workspace.context, "chat", host="codex")
     assert explained.truncated == ("MEMORY.md",)
     assert explained.omitted == ("SITE.md",)
-    rules = {one.name: one.rule for one in explained.candidates}
+    rules = {candidate.name: candidate.rule for candidate in explained.candidates}
     assert (rules["SITE.md"], rules["MEMORY.md"]) == ("over_budget", "injected")
     found = check_prompt(workspace.context, "chat", host="codex", max_characters=9_000)
     assert not found.fits

@@ -47,12 +47,12 @@ def together(root: Path, task: str, count: int) -> list[Observation]:
         writer.stdin.flush()
     outputs = [writer.communicate()[0] for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * PROCESSES
-    return [Observation(*one) for output in outputs for one in json.loads(output)]
+    return [Observation(*fields) for output in outputs for fields in json.loads(output)]
 
 
 def all_lines(count: int) -> list[bytes]:
     """Return the lines that the processes write, sorted."""
-    return sorted(b"w%d.%d\n" % (who, one) for who in range(PROCESSES) for one in range(count))
+    return sorted(b"w%d.%d\n" % (who, item) for who in range(PROCESSES) for item in range(count))
 
 
 @often
@@ -76,8 +76,8 @@ def test_compare_and_swap_makes_one_chain(root: Path, count: int) -> None:
     assert len(path) == PROCESSES * count + 1
     assert hash_content(read(store, MEMORY) or b"") == path[-1]
     history = DiskHistory(store)
-    assert [one.hash for one in history.revisions(MEMORY)] == path
-    conflicts = sum(one.kind == "conflict" for one in told)
+    assert [revision.hash for revision in history.revisions(MEMORY)] == path
+    conflicts = sum(item.kind == "conflict" for item in told)
     print(f"{len(path) - 1} writes, {conflicts} conflicts, 0 forks")  # noqa: T201 - a figure
     some = range(1, len(path) + 1, max(1, len(path) // 100))
     assert all(hash_content(history.content(MEMORY, at) or b"") == path[at - 1] for at in some)
@@ -126,7 +126,7 @@ def test_threads_share_one_store(store: DiskStore) -> None:
         tries = sum(pool.map(work, range(8)))
     lines = (read(store, SHARED.page("lines.md")) or b"").splitlines()
     assert len(lines) == len(set(lines)) == tries
-    hashes = [one.hash for one in DiskHistory(store).revisions(MEMORY)]
+    hashes = [revision.hash for revision in DiskHistory(store).revisions(MEMORY)]
     assert len(hashes) == len(set(hashes)) == 160
 
 
@@ -162,7 +162,7 @@ def test_a_history_read_during_writes_blames_nobody_outside(store: DiskStore) ->
     seen = 0
     while not done.is_set():
         revisions = history.revisions(MEMORY)
-        assert {one.operation for one in revisions} == {"write"}
+        assert {revision.operation for revision in revisions} == {"write"}
         content = history.content(MEMORY, revisions[-1].number)
         assert content == b"%d" % (revisions[-1].number - 1)
         seen += 1

@@ -60,8 +60,8 @@ def test_two_users_of_a_group_share_a_workspace(root: Path) -> None:
         assert all(f"- {name} {number}" in lines for name in names for number in range(3))
         assert ada.config == {"tone": "fourth"}
         assert len(workspace.history.revisions(ada.shelf.page("shared.md"))) == 4
-        found = [one for one in check_workspace(workspace.context) if one.check == "permissions"]
-        assert not [one for one in found if "others may use" in one.detail]
+        found = [item for item in check_workspace(workspace.context) if item.check == "permissions"]
+        assert not [item for item in found if "others may use" in item.detail]
     for path in [root, *root.rglob("*")]:
         status = path.stat()
         assert status.st_gid == GROUP, path

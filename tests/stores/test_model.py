@@ -190,8 +190,8 @@ class Page(RuleBasedStateMachine):
         states = [*self.told, self.page] if self.changed_outside() else self.told
         revisions = self.history.revisions(MEMORY)
         hashes = ["" if state is None else hash_content(state) for state in states]
-        assert [one.hash for one in revisions] == hashes
-        assert [one.number for one in revisions] == list(range(1, len(states) + 1))
+        assert [revision.hash for revision in revisions] == hashes
+        assert [revision.number for revision in revisions] == list(range(1, len(states) + 1))
         for number, state in enumerate(states, 1):
             try:
                 assert self.history.content(MEMORY, number) == state

@@ -114,7 +114,7 @@ def test_a_version_that_was_not_read_is_never_replaced(root: Path, seed: int, co
             conflicts += 1
     saved = len(editor.saved())
     append_line(b"the end\n", store, MEMORY)
-    hashes = [one.hash for one in DiskHistory(store).revisions(MEMORY)]
+    hashes = [revision.hash for revision in DiskHistory(store).revisions(MEMORY)]
     before = dict(zip(hashes[1:], hashes, strict=False))
     assert {new: before[new] for new in replaced} == replaced
     print(f"{saved} saves, {len(replaced)} writes, {conflicts} conflicts")  # noqa: T201
@@ -129,8 +129,8 @@ def test_an_outside_edit_is_a_version_of_its_own(
     save(root, b"by hand\n")
     append_line(b"two\n", store, MEMORY)
     revisions = history.revisions(MEMORY)
-    assert [one.operation for one in revisions] == ["write", "outside", "write"]
-    assert [history.content(MEMORY, one.number) for one in revisions] == [
+    assert [revision.operation for revision in revisions] == ["write", "outside", "write"]
+    assert [history.content(MEMORY, revision.number) for revision in revisions] == [
         b"one\n",
         b"by hand\n",
         b"by hand\ntwo\n",
@@ -148,8 +148,8 @@ def test_an_edit_nobody_has_come_upon_yet_is_told(
     put(store, MEMORY, b"one\ntwo\n")
     save(root, b"by hand\n")
     revisions = history.revisions(MEMORY)
-    assert [one.hash for one in revisions][-1] == hash_content(b"by hand\n")
-    contents = [history.content(MEMORY, one.number) for one in revisions]
+    assert [revision.hash for revision in revisions][-1] == hash_content(b"by hand\n")
+    contents = [history.content(MEMORY, revision.number) for revision in revisions]
     assert contents == [b"one\n", b"one\ntwo\n", b"by hand\n"] or save is move_over
     put(store, MEMORY, b"three\n")
     assert {b"one\n", b"one\ntwo\n", b"by hand\n", b"three\n"} == state_of(store, MEMORY).versions
@@ -197,11 +197,14 @@ def test_a_page_removed_outside_keeps_its_versions(
     put(store, MEMORY, b"two\n")
     page_file_of(root).unlink()
     assert store.read(MEMORY) == Missing()
-    assert [(one.operation, one.hash) for one in history.revisions(MEMORY)][-1] == ("outside", "")
+    assert [(revision.operation, revision.hash) for revision in history.revisions(MEMORY)][-1] == (
+        "outside",
+        "",
+    )
     assert history.content(MEMORY, 2) == b"two\n"
     assert history.content(MEMORY, 3) is None
     put(store, MEMORY, b"three\n")
-    assert [one.operation for one in history.revisions(MEMORY)] == [
+    assert [revision.operation for revision in history.revisions(MEMORY)] == [
         *("write", "write", "outside", "write")
     ]
     assert history.content(MEMORY, 2) == b"two\n"
@@ -335,9 +338,9 @@ def test_times_from_outside_stay_in_order(
         clock.advance(seconds=10)
         save_in_place(root, b"by hand %d\n" % number)
         os.utime(page_file_of(root), (moment, moment))
-        times = [one.time for one in history.revisions(MEMORY)]
+        times = [revision.time for revision in history.revisions(MEMORY)]
         assert times == sorted(times)
         put(store, MEMORY, b"ours %d\n" % number)
-    times = [one.time for one in history.revisions(MEMORY)]
+    times = [revision.time for revision in history.revisions(MEMORY)]
     assert times == sorted(times)
     assert times[-1] == clock.now

@@ -174,7 +174,7 @@ def torn(root: Path) -> list[str]:
     lines = store.read(ADA.page("lines.md"))
     if isinstance(lines, Found):
         numbers = lines.content.split()
-        if numbers != [b"%d" % (one + 1) for one in range(len(numbers))]:
+        if numbers != [b"%d" % (item + 1) for item in range(len(numbers))]:
             faults.append("lines.md has gaps")
     for scope in (ADA.page("whole.md"), ADA.page("lines.md")):
         history = DiskHistory(store)

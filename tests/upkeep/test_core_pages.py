@@ -16,13 +16,13 @@ MERGED = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
 
 def findings(workspace: Workspace, check: str) -> list[Finding]:
     """Ask the doctor, without reading everything."""
-    return [one for one in check_workspace(workspace.context) if one.check == check]
+    return [item for item in check_workspace(workspace.context) if item.check == check]
 
 
 def test_a_sound_workspace_is_said_to_be_so(workspace: Workspace) -> None:
     """One line for each look."""
-    assert [one.status for one in findings(workspace, "core pages")] == ["ok"]
-    assert [one.status for one in findings(workspace, "hooks")] == ["ok"]
+    assert [finding.status for finding in findings(workspace, "core pages")] == ["ok"]
+    assert [finding.status for finding in findings(workspace, "hooks")] == ["ok"]
     assert check_prompt(workspace.context, "chat").problems == ()
 
 
@@ -46,12 +46,16 @@ def test_a_core_page_that_cannot_be_given_is_a_fault(
     checked = check_prompt(workspace.context, "chat")
     assert not checked.fits
     assert checked.omitted == (path.name,)
-    assert [(one.file, one.kind) for one in checked.problems] == [(path.name, "not_text")]
+    assert [(problem.file, problem.kind) for problem in checked.problems] == [
+        (path.name, "not_text")
+    ]
     path.unlink()
     path.symlink_to("elsewhere.md")
     (found,) = findings(workspace, "core pages")
     assert found.status == "fault"
-    assert [one.kind for one in check_prompt(workspace.context, "chat").problems] == ["unreadable"]
+    assert [problem.kind for problem in check_prompt(workspace.context, "chat").problems] == [
+        "unreadable"
+    ]
 
 
 def test_markers_of_a_merge_and_copies_are_warnings(workspace: Workspace) -> None:
@@ -62,12 +66,12 @@ def test_markers_of_a_merge_and_copies_are_warnings(workspace: Workspace) -> Non
     (folder / "daily/2026/04").mkdir(parents=True)
     (folder / "daily/2026/04/17.sync-conflict-20260417-101010-ABCDEFG.md").write_text("other")
     found = findings(workspace, "core pages")
-    assert {one.status for one in found} == {"warning"}
-    told = "\n".join(one.detail for one in found)
+    assert {item.status for item in found} == {"warning"}
+    told = "\n".join(item.detail for item in found)
     assert "MEMORY.md has the markers of a merge, from line 3 on" in told
     assert "SOUL (Eve's conflicted copy 2026-04-17).md" in told
     assert "daily/2026/04/17.sync-conflict" in told
-    kinds = [one.kind for one in check_prompt(workspace.context, "chat").problems]
+    kinds = [problem.kind for problem in check_prompt(workspace.context, "chat").problems]
     assert kinds == ["merge_conflict", "conflicting_copy", "conflicting_copy"]
     line = check_prompt(workspace.context, "chat").problems[0].detail
     assert line.endswith("from line 3 on")
@@ -86,4 +90,4 @@ def test_a_generated_page_that_no_hook_has_room_for_is_no_warning(workspace: Wor
     """The list of many agents is long for each of them, and nobody wrote it."""
     Path(workspace.root, "shared/SITE.md").write_text("# Site\n\n" + "- An agent.\n" * 900)
     assert "SITE.md" in check_prompt(workspace.context, "chat", host="any").omitted
-    assert [one.status for one in findings(workspace, "hooks")] == ["ok"]
+    assert [finding.status for finding in findings(workspace, "hooks")] == ["ok"]

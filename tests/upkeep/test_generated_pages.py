@@ -95,7 +95,9 @@ UNSEEN = (
 def test_every_operation_that_changes_agents_is_tried() -> None:
     """A new one is added here, and to its rule."""
     changing = {
-        one.name for one in CATALOG.values() if one.permission == "agents" and not one.read_only
+        operation.name
+        for operation in CATALOG.values()
+        if operation.permission == "agents" and not operation.read_only
     }
     assert changing <= CHANGES.keys()
 

@@ -46,8 +46,8 @@ def test_what_people_write_is_not_hidden(text: str) -> None:
 
 WRITES = sorted(
     name
-    for name, one in CATALOG.items()
-    if one.changes_page and "content" in build_input_schema(one)["properties"]
+    for name, operation in CATALOG.items()
+    if operation.changes_page and "content" in build_input_schema(operation)["properties"]
 )
 
 
@@ -70,7 +70,9 @@ def test_the_doctor_reports_hidden_characters(workspace: Workspace) -> None:
 
     def details(*, verify: bool) -> list[str]:
         found = check_workspace(workspace.context, verify=verify)
-        return [one.detail for one in found if one.check == "hidden text"]
+        return [item.detail for item in found if item.check == "hidden text"]
 
-    assert [("SOUL.md" in one, "U+200B" in one) for one in details(verify=False)] == [(True, True)]
+    assert [("SOUL.md" in detail, "U+200B" in detail) for detail in details(verify=False)] == [
+        (True, True)
+    ]
     assert len(details(verify=True)) == 2

@@ -138,7 +138,9 @@ class Nights:
         return {
             "list": [task.agent for task in tasks if task.needs_attention],
             "doctor": [
-                one.detail for one in findings if (one.check, one.status) == ("upkeep", "warning")
+                finding.detail
+                for finding in findings
+                if (finding.check, finding.status) == ("upkeep", "warning")
             ],
             "health": health.get("upkeep", []),
         }

@@ -10,7 +10,13 @@ from looseleaf.web.rest.endpoints import NAMESPACE
 from tests.web.conftest import ENDPOINTS, Site
 
 MEMORY = f"{NAMESPACE}/files/agent/MEMORY.md"
-ADDRESSES = sorted({one.path for one in ENDPOINTS if one.method == "GET" and "{" not in one.path})
+ADDRESSES = sorted(
+    {
+        endpoint.path
+        for endpoint in ENDPOINTS
+        if endpoint.method == "GET" and "{" not in endpoint.path
+    }
+)
 
 
 @pytest.mark.parametrize("is_mount_point", [False, True])
@@ -37,10 +43,10 @@ def test_a_workspace_that_is_gone_is_503_everywhere(site: Site, *, is_mount_poin
     hook = f"{NAMESPACE}/webhooks/1/gate/none"
     for path, body in (("/login", password), ("/login", {"link": "none"}), (hook, {})):
         answers.append(site.ask("POST", path, json=body))  # without a credential, too
-    assert {(one.status_code, one.json()["code"]) for one in answers} == {
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {
         (503, "workspace_unavailable")
     }
-    assert str(root) not in "".join(one.text for one in answers)
+    assert str(root) not in "".join(answer.text for answer in answers)
     health = site.ask("GET", "/health")
     assert (health.status_code, health.json()["problems"]) == (503, ["workspace_unavailable"])
     if is_mount_point:
@@ -59,7 +65,7 @@ def test_deleted_agents_are_listed_and_restored(site: Site) -> None:
     assert site.ask("DELETE", f"{NAMESPACE}/agents/bob?files=true", token).status_code == 200
     assert site.ask("GET", MEMORY, his).status_code == 401
     listed = site.ask("GET", f"{NAMESPACE}/agents/deleted", token).json()["data"]
-    assert [one["slug"] for one in listed] == ["bob"]
+    assert [item["slug"] for item in listed] == ["bob"]
     restored = site.ask("POST", f"{NAMESPACE}/agents/deleted/bob/restore", token, json={})
     assert restored.json()["data"]["id"] == 2
     assert site.ask("GET", f"{NAMESPACE}/agents/bob", token).status_code == 200

@@ -62,7 +62,7 @@ def test_a_task_that_fails_again_and_again_is_a_detail(opens: Opens) -> None:
         (TooBusy("MEMORY.md"), []),
         (RequestFailed("feeds.example.com", "it did not answer"), []),
     ],
-    ids=lambda one: type(one).__name__ if isinstance(one, LooseleafError) else "",
+    ids=lambda item: type(item).__name__ if isinstance(item, LooseleafError) else "",
 )
 def test_only_what_the_server_cannot_do_is_noted(
     error: LooseleafError, problems: list[str]

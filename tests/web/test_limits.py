@@ -20,10 +20,10 @@ MEMORY = f"{PAGE}/MEMORY.md"
 
 def raw(site: Site, sent: bytes, *, wait: float = 10.0) -> bytes:
     """Send bytes as they are; return all that comes back until the server closes."""
-    with socket.create_connection(("127.0.0.1", site.port), timeout=wait) as one:
-        one.sendall(sent)
+    with socket.create_connection(("127.0.0.1", site.port), timeout=wait) as connection:
+        connection.sendall(sent)
         found = b""
-        while part := one.recv(65_536):
+        while part := connection.recv(65_536):
             found += part
         return found
 
@@ -89,16 +89,16 @@ def test_large_bodies_wait_for_room_and_small_ones_do_not(opens: Opens) -> None:
     lines = (f"authorization: Bearer {token}", "content-length: 19000000")
     slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(4)]
     try:
-        for one in slow:
-            one.settimeout(20)
-            one.sendall(head("PUT", MEMORY, *lines) + b"x" * 100_000)
+        for item in slow:
+            item.settimeout(20)
+            item.sendall(head("PUT", MEMORY, *lines) + b"x" * 100_000)
         assert site.ask("PUT", MEMORY, token, content=b"small").status_code == 200
-        codes = {one.recv(100)[9:12] for one in slow}
+        codes = {item.recv(100)[9:12] for item in slow}
         assert b"408" in codes
         assert codes <= {b"408", b"503"}  # one that found room in the last moment has no time left
     finally:
-        for one in slow:
-            one.close()
+        for item in slow:
+            item.close()
     assert site.ask("PUT", MEMORY, token, content=b"y" * 500_000).status_code == 200, "room again"
 
 
@@ -117,16 +117,16 @@ def test_more_connections_than_can_be_kept_close_the_oldest_that_waits(
     monkeypatch.setattr(connection, "MOST_CONNECTIONS", 20)
     slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(60)]
     try:
-        for one in slow:
-            one.settimeout(10)
+        for item in slow:
+            item.settimeout(10)
             with contextlib.suppress(OSError):
-                one.sendall(head("PUT", MEMORY, "content-length: 10") + b"x")
+                item.sendall(head("PUT", MEMORY, "content-length: 10") + b"x")
         fresh = site.browser()
         answer = fresh.get(MEMORY, headers={"authorization": f"Bearer {token}"})
         assert answer.status_code == 200
     finally:
-        for one in slow:
-            one.close()
+        for item in slow:
+            item.close()
 
 
 def test_a_body_that_does_not_come_is_given_up(opens: Opens) -> None:
@@ -170,13 +170,13 @@ def test_slow_clients_do_not_stop_the_others(site: Site, token: str) -> None:
     slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(200)]
     try:
         lines = (f"authorization: Bearer {token}", "content-length: 1000")
-        for place, one in enumerate(slow):
-            one.sendall(head("PUT", MEMORY, *lines) if place % 2 else b"GET /health HTTP/1.1\r\n")
+        for place, item in enumerate(slow):
+            item.sendall(head("PUT", MEMORY, *lines) if place % 2 else b"GET /health HTTP/1.1\r\n")
         assert site.client.get("/health").status_code == 200
         assert site.ask("GET", MEMORY, token).status_code == 200
     finally:
-        for one in slow:
-            one.close()
+        for item in slow:
+            item.close()
 
 
 def test_slow_writes_do_not_stop_reading(site: Site, token: str) -> None:
@@ -233,10 +233,10 @@ def test_writers_that_wait_for_one_page_do_not_hold_up_another(site: Site, token
         other = site.browser()
         headers = {"authorization": f"Bearer {token}"}
         assert other.put(MEMORY, content=b"other", headers=headers).status_code == 200
-        assert not any(one.done() for one in waiting), "the other page was written before them"
+        assert not any(item.done() for item in waiting), "the other page was written before them"
         done.set()
         holding.result(timeout=60)
-        assert {one.result(timeout=60) for one in waiting} == {200}
+        assert {item.result(timeout=60) for item in waiting} == {200}
 
 
 def test_concurrent_writers_of_one_version_have_one_winner(site: Site, token: str) -> None:

@@ -68,7 +68,7 @@ class People:
         for who, capability in CAPABILITIES.items():
             site.user(f"the-{who}", capabilities=[capability])
         tokens = {slug: site.run("looseleaf/create-token", agent=slug) for slug in ("ada", "bobs")}
-        world = {slug: one["id"] for slug, one in tokens.items()}
+        world = {slug: item["id"] for slug, item in tokens.items()}
         self.world = World(site.workspace, world)
         self.asking: dict[str, Ask] = {
             who: self.by_session(f"the-{who}") for who in sorted(EVERYONE - AGENTS - {"reading"})

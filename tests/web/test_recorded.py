@@ -106,6 +106,6 @@ def test_every_pair_is_sent_once_and_every_difference_is_one_of_them() -> None:
 
 def test_every_ability_of_the_plugin_and_of_the_seeds_has_its_shape(site: Site) -> None:
     """An operation of that name cannot be added without one."""
-    names = {one.name for one in site.workspace.operations().all()}
+    names = {operation.name for operation in site.workspace.operations().all()}
     plugins = {name for name in names if name.startswith(("datamachine/", "memory_"))}
     assert plugins == set(SHAPES)

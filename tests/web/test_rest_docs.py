@@ -47,7 +47,7 @@ def test_the_commands_of_the_page_run(opens: Opens, tmp_path: Path) -> None:
 def test_every_address_stands_in_the_page() -> None:
     """With every method."""
     told = set(re.findall(r"`(GET|PUT|POST|PATCH|DELETE) (/[^`]*)`", PAGE))
-    served = {(one.method, one.path) for one in ENDPOINTS}
+    served = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
     for path, by_method in HANDLERS.items():
         plain = re.sub(r":\w+}", "}", path).removeprefix(API)
         served |= {(method, plain) for method in by_method if path not in NOT_THERE}

@@ -157,7 +157,7 @@ def test_an_agent_lists_its_own_credential_alone(site: Site) -> None:
     for path in (f"{API}/agents/ada/tokens", f"{API}/tokens"):
         answer = site.ask("GET", path, mine)
         assert answer.status_code == 200, path
-        listed = [one["id"] for one in answer.json()["data"]]
+        listed = [item["id"] for item in answer.json()["data"]]
         assert set(listed) <= {mine.split("_")[1]}
     assert another.split("_")[1] in str(site.run("looseleaf/list-tokens", agent="ada"))
 

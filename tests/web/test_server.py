@@ -244,13 +244,13 @@ def test_a_request_under_way_is_finished_before_the_end(
         f"PUT {MEMORY} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n"
         "content-length: 4\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port)) as one:
-        one.sendall(head.encode() + b"la")
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(head.encode() + b"la")
         time.sleep(0.3)
         process.popen.send_signal(number)
         time.sleep(0.3)
-        one.sendall(b"st")
-        assert one.recv(65_536).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"st")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
     assert process.popen.wait(timeout=30) == 0
     assert (root / "agents/ada/MEMORY.md").read_bytes() == b"last"
     assert "Traceback" not in process.text
@@ -270,10 +270,10 @@ def test_two_servers_and_their_workers_share_one_root(root: Path, serve: Serve) 
             client.post(f"{API}/files/append", json=given).raise_for_status()
 
     threads = [threading.Thread(target=add, args=(bases[n % 2], n)) for n in range(20)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for base in bases:
         page = httpx2.get(f"{base}{PAGE}/log.md", headers=headers, trust_env=False)
         lines = page.json()["data"]["content"].splitlines()
@@ -297,7 +297,7 @@ def test_workers_are_replaced_when_they_die(root: Path, serve: Serve) -> None:
     process = serve("--workers", "2")
     base = process.ready()
     children = Path(f"/proc/{process.popen.pid}/task/{process.popen.pid}/children")
-    workers = [int(one) for one in children.read_text().split()]
+    workers = [int(item) for item in children.read_text().split()]
     for worker in workers:
         if b"spawn_main" in Path(f"/proc/{worker}/cmdline").read_bytes():
             os.kill(worker, signal.SIGKILL)

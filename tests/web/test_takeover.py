@@ -55,10 +55,10 @@ def server(root: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for a condition, for as long as a busy machine may take."""
     deadline = time.monotonic() + 240
-    while not is_so():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -18,7 +18,7 @@ from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
-CATEGORIES = sorted({name for one in CATALOG.values() for name in one.categories})
+CATEGORIES = sorted({name for item in CATALOG.values() for name in item.categories})
 
 
 def mcp_codes(site: Site, token: str, names: set[str]) -> tuple[set[str], set[str]]:
@@ -32,14 +32,14 @@ def mcp_codes(site: Site, token: str, names: set[str]) -> tuple[set[str], set[st
         ):
             listed = {tool.name for tool in (await client.list_tools()).tools}
             answers = [await client.call_tool(name, {}) for name in sorted(names)]
-            return listed, {str((one.structured_content or {}).get("code")) for one in answers}
+            return listed, {str((item.structured_content or {}).get("code")) for item in answers}
 
     return anyio.run(run)
 
 
 def test_the_category_memory_is_every_way_to_memory() -> None:
     """Also the tools of long-term and short-term memory, which once were of no category."""
-    names = {name for name, one in CATALOG.items() if "memory" in one.categories}
+    names = {name for name, item in CATALOG.items() if "memory" in item.categories}
     assert {name for name in CATALOG if name.startswith("memory_")} < names
     # The lists of memory files that a workflow selects name pages, and read or change none.
     lists = {
@@ -54,30 +54,30 @@ def test_a_denied_category_leaves_no_tool(site: Site, category: str) -> None:
     workspace, token = site.workspace, site.token()
     policy = {"tool_policy": {"mode": "deny", "categories": [category]}}
     agent = workspace.agents.configure("ada", policy)
-    denied = {name for name, one in CATALOG.items() if category in one.categories}
+    denied = {name for name, item in CATALOG.items() if category in item.categories}
     tools = {
-        one.name for one in list_operation_tools(workspace.context) if category in one.categories
+        item.name for item in list_operation_tools(workspace.context) if category in item.categories
     }
-    model_tools = {one.name for one in MODEL_TOOLS.values() if category in one.categories}
+    model_tools = {item.name for item in MODEL_TOOLS.values() if category in item.categories}
 
     request = build_request(workspace.context, "chat")
-    assert not {one.name for one in list_model_tools(workspace.context, request)} & (
+    assert not {item.name for item in list_model_tools(workspace.context, request)} & (
         tools | model_tools
     )
     for name in sorted(tools | model_tools):
         envelope = run_tool(workspace.context, request, name, {})
         assert envelope["error_code"] == "tool_denied", name
-    assert not {one.name for one in list_all_tools(workspace.context, agent)} & (
+    assert not {item.name for item in list_all_tools(workspace.context, agent)} & (
         tools | model_tools
     )
 
-    small = {one.name for one in list_operation_tools(workspace.context, full=False)} & tools
+    small = {item.name for item in list_operation_tools(workspace.context, full=False)} & tools
     listed, codes = mcp_codes(site, token, small)
     assert not listed & tools
     assert codes <= {"tool_denied"}
 
     abilities = site.ask("GET", RUN, token, params={"per_page": 1000}).json()
-    assert {one["name"] for one in abilities} == set(CATALOG) - denied
+    assert {ability["name"] for ability in abilities} == set(CATALOG) - denied
     for name in sorted(denied):
         answer = site.ask("POST", f"{RUN}/{name}/run", token, json={})
         assert (answer.status_code, answer.json()["code"]) == (403, "tool_denied"), name
@@ -89,9 +89,9 @@ def test_an_action_of_a_denied_category_is_gone_from_its_tool(site: Site) -> Non
     site.workspace.agents.configure("ada", policy)
     request = build_request(site.workspace.context, "chat")
     [tool] = [
-        one
-        for one in list_model_tools(site.workspace.context, request)
-        if one.name == "agent_memory"
+        item
+        for item in list_model_tools(site.workspace.context, request)
+        if item.name == "agent_memory"
     ]
     actions = tool.schema["properties"]["action"]["enum"]
     assert "get" in actions

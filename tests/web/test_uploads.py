@@ -27,7 +27,7 @@ def press(opens: Opens) -> tuple[Site, str]:
     site.run("looseleaf/create-pipeline", agent="ada", name="News")
     site.run("looseleaf/create-flow", pipeline=1, name="Morning")
     pipelines = definitions_of(site.workspace).pipelines
-    pipelines.change(1, lambda one: replace(one, steps=(Step("input", "input"),)))
+    pipelines.change(1, lambda item: replace(item, steps=(Step("input", "input"),)))
     token: str = site.run("looseleaf/create-token", user=1)["token"]
     return site, token
 
@@ -60,7 +60,7 @@ def test_context_files_go_by_pipeline_id(press: tuple[Site, str]) -> None:
     body = {"file": "b.txt", "data": "eA==", "pipeline_id": 1}
     assert site.ask("POST", FILES, token, json=body).status_code == 200
     listed = site.ask("GET", f"{FILES}?pipeline_id=1", token).json()["data"]
-    assert [one["filename"] for one in listed] == ["b.txt", "style.md"]
+    assert [item["filename"] for item in listed] == ["b.txt", "style.md"]
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_uploads_on_their_way_are_bounded(opens: Opens) -> None:
     )
     slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(MOST_UPLOADS)]
     try:
-        for one in slow:
-            one.sendall(head("POST", FILES, *lines) + b"--b\r\n")
+        for item in slow:
+            item.sendall(head("POST", FILES, *lines) + b"--b\r\n")
         budget = upload_budget(site)
         wait_until(lambda: budget.reserved_bytes == budget.limit // 2)
         token: str = site.run("looseleaf/create-token", user=1)["token"]
         assert site.ask("POST", FILES, token, **form).status_code == 200
         assert budget.reserved_bytes == budget.limit // 2
     finally:
-        for one in slow:
-            one.close()
+        for item in slow:
+            item.close()

@@ -26,8 +26,10 @@ LINE = "- prefers short answers"
 ADD = {"file": "USER.md", "content": LINE}
 REPLACING = sorted(
     name
-    for name, one in CATALOG.items()
-    if one.permission == "write" and one.changes_page and "file" in one.run.__annotations__
+    for name, operation in CATALOG.items()
+    if operation.permission == "write"
+    and operation.changes_page
+    and "file" in operation.run.__annotations__
 )
 
 
@@ -36,7 +38,7 @@ def replacing(name: str) -> dict[str, object]:
     taken = CATALOG[name].run.__annotations__
     given = {key: SAMPLES[key] for key in ("content", "data", "section", "revision")}
     given["mode"] = "set"
-    return {"file": "USER.md", **{key: one for key, one in given.items() if key in taken}}
+    return {"file": "USER.md", **{key: item for key, item in given.items() if key in taken}}
 
 
 def page_of(workspace: Workspace) -> str:
@@ -125,7 +127,7 @@ def test_an_agent_adds_in_a_conversation_with_its_owner(opens: Opens) -> None:
     site.workspace.models().register("script", lambda _name: model)
     browser, csrf = site.sign_in()
     said = browser.post(f"{API}/chat", json={"message": "Hi"}, headers={"x-csrf-token": csrf})
-    assert [one["file"] for one in said.json()["data"]["written"]] == ["USER.md"]
+    assert [item["file"] for item in said.json()["data"]["written"]] == ["USER.md"]
     last = invoke(site.workspace.context, "looseleaf/page-history", {"file": "USER.md"})[-1]
     assert (last["actor"], last["surface"]) == ("ada", "chat")
     assert (last["actor_kind"], last["origin"], last["reason"]) == ("agent", "agent", "")

@@ -37,7 +37,7 @@ class Intents:
         self.notes[key, page] = Intent(content_hash, before.number + 1 if before else 1)
 
 
-class House:
+class StepHarness:
     """A workspace and runs of one step in it."""
 
     def __init__(self, root: Path) -> None:
@@ -64,69 +64,69 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def harness(tmp_path: Path) -> StepHarness:
     """Create a workspace with the agent ada."""
-    return House(tmp_path / "root")
+    return StepHarness(tmp_path / "root")
 
 
-def test_a_second_run_finds_the_change_of_the_first(house: House) -> None:
+def test_a_second_run_finds_the_change_of_the_first(harness: StepHarness) -> None:
     """The key stands in the history of the page, also after later changes."""
-    first = house.append("one")
+    first = harness.append("one")
     assert (first.filename, first.layer, first.operation) == ("notes.md", "agent", "append")
-    house.append("two", step="2")
-    assert house.append("one") == first
-    assert house.text == "one\ntwo\n"
-    revision = house.workspace.history.revisions(house.page)[0]
+    harness.append("two", step="2")
+    assert harness.append("one") == first
+    assert harness.text == "one\ntwo\n"
+    revision = harness.workspace.history.revisions(harness.page)[0]
     assert (revision.activity, revision.activity_id) == ("job", "job-7/step-1")
 
 
-def test_parts_of_a_step_are_changes_of_their_own(house: House) -> None:
+def test_parts_of_a_step_are_changes_of_their_own(harness: StepHarness) -> None:
     """Two packets that say the same are appended twice, and each once."""
     for _attempt in range(2):
         for part in ("0", "1"):
-            house.append("same", part=part)
-    assert house.text == "same\nsame\n"
+            harness.append("same", part=part)
+    assert harness.text == "same\nsame\n"
 
 
-def test_a_change_that_was_not_logged_is_found_by_its_hash(house: House) -> None:
+def test_a_change_that_was_not_logged_is_found_by_its_hash(harness: StepHarness) -> None:
     """A process may die after the page was replaced and before its history was written."""
-    house.append("before", step="0")
-    lost = f"{house.text}one\n"
-    house.intents.note("job-7/step-1", house.page.key, hash_content(lost.encode()))
-    Path(house.workspace.root, "agents", "ada", "notes.md").write_text(lost)
-    assert house.append("one").revision == 2
-    assert house.text == lost
+    harness.append("before", step="0")
+    lost = f"{harness.text}one\n"
+    harness.intents.note("job-7/step-1", harness.page.key, hash_content(lost.encode()))
+    Path(harness.workspace.root, "agents", "ada", "notes.md").write_text(lost)
+    assert harness.append("one").revision == 2
+    assert harness.text == lost
 
 
-def test_an_intent_alone_is_no_change(house: House) -> None:
+def test_an_intent_alone_is_no_change(harness: StepHarness) -> None:
     """A process that died before the page was replaced has done nothing."""
-    house.intents.note("job-7/step-1", house.page.key, hash_content(b"one\n"))
-    house.append("one")
-    assert house.text == "one\n"
+    harness.intents.note("job-7/step-1", harness.page.key, hash_content(b"one\n"))
+    harness.append("one")
+    assert harness.text == "one\n"
 
 
-def test_two_processes_that_run_the_same_step_change_the_page_once(house: House) -> None:
+def test_two_processes_that_run_the_same_step_change_the_page_once(harness: StepHarness) -> None:
     """The one that waited for the lock sees the intent of the other."""
-    house.append("before", step="0")
+    harness.append("before", step="0")
     barrier = threading.Barrier(8)
     writes: list[MemoryWrite] = []
 
     def run() -> None:
         barrier.wait()
-        writes.append(house.append("one"))
+        writes.append(harness.append("one"))
 
     threads = [threading.Thread(target=run) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert house.text == "before\none\n"
+    assert harness.text == "before\none\n"
     assert len(set(writes)) == 1
 
 
-def test_a_store_without_history_is_compared_by_its_page(house: House) -> None:
+def test_a_store_without_history_is_compared_by_its_page(harness: StepHarness) -> None:
     """There the hash of the page is all there is to look at."""
-    run = house.run()
+    run = harness.run()
 
     class NoHistory:
         def revisions(self, scope: Scope) -> list[Any]:
@@ -134,5 +134,5 @@ def test_a_store_without_history_is_compared_by_its_page(house: House) -> None:
 
     cast("Any", run.parts).history = NoHistory()
     for _attempt in range(2):
-        edit_once(run, house.page, lambda page: append_lines(page, "one"), change=BY)
-    assert house.text == "one\n"
+        edit_once(run, harness.page, lambda page: append_lines(page, "one"), change=BY)
+    assert harness.text == "one\n"

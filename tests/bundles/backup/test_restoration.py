@@ -24,7 +24,7 @@ def test_everything_comes_back(workspace: Workspace, tmp_path: Path) -> None:
     assert (Path(restored.root) / "pipeline-1/flow-1/jobs").is_dir()
     assert [user.login for user in restored.accounts().users.list()] == ["admin", "eve"]
     assert restored.accounts().audit.verify() == workspace.accounts().audit.verify()
-    assert [one.slug for one in restored.agents.deleted_records()] == ["bob"]
+    assert [record.slug for record in restored.agents.deleted_records()] == ["bob"]
     assert faults_of(restored) == []
     restored.agents.restore("bob")
     shelf = restored.agents.resolve("bob").shelf

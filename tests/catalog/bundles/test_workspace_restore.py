@@ -27,7 +27,7 @@ from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, write
 from tests.bundles.backup.copies import faults_of, fill, tree_of
 from tests.conftest import FULL, create_database
 from tests.stores.database.copies.dumps import dump
-from tests.workflows.execution.house import House
+from tests.workflows.execution.house import WorkerHarness
 from tests.workflows.execution.test_crash import worker_process
 
 KINDS = ("sqlite", "postgresql")
@@ -304,23 +304,23 @@ def test_jobs_in_flight_are_continued_from_their_last_step(
 ) -> None:
     """On whichever database; what a step has done already is not done again."""
     url = "" if kind == "sqlite" else next(addresses)
-    house = House(tmp_path / "source", url)
+    harness = WorkerHarness(tmp_path / "source", url)
     marks = [str(tmp_path / f"died-{number}") for number in range(2)]
     dying = {"die": "end", "mark": marks[0]}
-    job = house.add(("say", {"text": "x"}), ("note", dying), ("note", {}))
-    waiting = house.add(("say", {"text": "y"}), ("hold-gate", {}), ("note", {}))
-    with worker_process(house) as process:
+    job = harness.add(("say", {"text": "x"}), ("note", dying), ("note", {}))
+    waiting = harness.add(("say", {"text": "y"}), ("hold-gate", {}), ("note", {}))
+    with worker_process(harness) as process:
         process.wait()  # it has killed itself after the page was written
-    with_url = replace(house.workspace.settings, database_url=url)
+    with_url = replace(harness.workspace.settings, database_url=url)
     archive = write_backup(with_url, str(tmp_path / "backups"), 1.0).path
-    house.close()
+    harness.close()
     choice = "sqlite" if new_kind == "sqlite" else next(addresses)
     restore_workspace(archive, str(tmp_path / "new"), database=choice)
-    restored = House(tmp_path / "new", "" if new_kind == "sqlite" else choice)
-    assert {one.status for one in list_jobs(restored.workspace.context).jobs} & {"processing"}
+    restored = WorkerHarness(tmp_path / "new", "" if new_kind == "sqlite" else choice)
+    assert {item.status for item in list_jobs(restored.workspace.context).jobs} & {"processing"}
     with worker_process(restored):
         assert restored.wait_for_end(job.id).status == "completed"
-        restored.wait(waiting.id, lambda one: one.status == "waiting")
+        restored.wait(waiting.id, lambda item: item.status == "waiting")
     assert restored.store.jobs.find(job.id).steps[0].attempts == 1
     assert sorted(restored.notes) == [f"{job.id}: x (1)", f"{job.id}: x (2)"]
     restored.close()

@@ -310,8 +310,8 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
     context = workspace.context
     for name, given in CALLS:
         filled = {
-            key: known[one[1:-1]] if isinstance(one, str) and one[:1] == "{" else one
-            for key, one in given.items()
+            key: known[item[1:-1]] if isinstance(item, str) and item[:1] == "{" else item
+            for key, item in given.items()
         }
         if name == "looseleaf/show-gate-address":
             run_until_waiting(workspace, filled["job"])
@@ -329,20 +329,20 @@ def parts(declared: Type) -> Iterator[tuple[Record | None, Field | None, Type]]:
     match declared:
         case Record():
             for field in declared.fields:
-                for record, inner, one in parts(field.type):
-                    yield record or declared, inner or field, one
+                for record, inner, part in parts(field.type):
+                    yield record or declared, inner or field, part
         case Items(of, _) | Table(of):
             yield from parts(of)
         case Row(several) | Union(several):
-            for one in several:
-                yield from parts(one)
+            for item in several:
+                yield from parts(item)
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_no_result_is_a_dictionary_of_anything(name: str) -> None:
     """Neither the result nor a part of it, but for the few that people fill themselves."""
-    for record, field, one in parts(read_result_type(CATALOG[name].run)):
-        if one == Plain(ANYTHING):
+    for record, field, part in parts(read_result_type(CATALOG[name].run)):
+        if part == Plain(ANYTHING):
             assert record is not None, name
             assert field is not None
             assert (record.kind.__name__, field.name) in FREE
@@ -352,9 +352,9 @@ def test_no_result_is_a_dictionary_of_anything(name: str) -> None:
 def test_a_result_schema_is_a_schema(name: str) -> None:
     """Complete in itself; a record says all of its fields and takes no other."""
     meta.validate(build_result_schema(CATALOG[name]))
-    for _, _, one in parts(read_result_type(CATALOG[name].run)):
-        if isinstance(one, Record):
-            shape = build_type_schema(one)
+    for _, _, part in parts(read_result_type(CATALOG[name].run)):
+        if isinstance(part, Record):
+            shape = build_type_schema(part)
             assert shape["additionalProperties"] is False
             assert set(shape["required"]) <= shape["properties"].keys()
 
@@ -362,9 +362,9 @@ def test_a_result_schema_is_a_schema(name: str) -> None:
 def test_records_of_one_name_are_one_record() -> None:
     """The OpenAPI document names them by it."""
     kinds = {
-        one.kind
+        part.kind
         for operation in CATALOG.values()
-        for _, _, one in parts(read_result_type(operation.run))
-        if isinstance(one, Record)
+        for _, _, part in parts(read_result_type(operation.run))
+        if isinstance(part, Record)
     }
     assert len({kind.__name__ for kind in kinds}) == len(kinds)

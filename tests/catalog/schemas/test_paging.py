@@ -59,7 +59,7 @@ LIMITS = {
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+def prepared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """Yield a workspace with more of everything than searches give, and with short lists."""
     root = tmp_path_factory.mktemp("paging") / "workspace"
     workspace = Workspace.create(root, name="House", agent="ada")
@@ -87,12 +87,12 @@ def newest(context: Context) -> str:
     return str(sessions[0]["session_id"])
 
 
-def call(house: Workspace, name: str, **numbers: int) -> Any:  # noqa: ANN401 - any result
+def call(prepared_workspace: Workspace, name: str, **numbers: int) -> Any:  # noqa: ANN401 - any result
     """Run an operation as Python does."""
     needed = LIMITS[name].needed
     if "session" in needed:
-        needed = {"session": newest(house.context)}
-    return CATALOG[name].run(house.context, **needed, **numbers)
+        needed = {"session": newest(prepared_workspace.context)}
+    return CATALOG[name].run(prepared_workspace.context, **needed, **numbers)
 
 
 def test_every_operation_with_a_limit_has_bounds() -> None:
@@ -106,7 +106,7 @@ def test_every_operation_with_a_limit_has_bounds() -> None:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_limit_out_of_range(house: Workspace, name: str) -> None:
+def test_a_limit_out_of_range(prepared_workspace: Workspace, name: str) -> None:
     """It counts as the nearest in range, or is refused, alike for every such number."""
     bounds = LIMITS[name]
     for limits, nearest, error in (
@@ -116,19 +116,21 @@ def test_a_limit_out_of_range(house: Workspace, name: str) -> None:
         for limit in limits:
             if error is not None:
                 with pytest.raises(error):
-                    call(house, name, limit=limit)
+                    call(prepared_workspace, name, limit=limit)
                 continue
-            result = call(house, name, limit=limit)
+            result = call(prepared_workspace, name, limit=limit)
             # A search says in a notice that it gave less than it was asked for.
             if name != "datamachine/search-agent-memory":
-                assert result == call(house, name, limit=nearest)
+                assert result == call(prepared_workspace, name, limit=nearest)
             assert getattr(result, "limit", nearest) == nearest
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_limit_in_range(house: Workspace, name: str) -> None:
+def test_a_limit_in_range(prepared_workspace: Workspace, name: str) -> None:
     """It is kept, so that the tests see what is clamped."""
-    assert call(house, name, limit=1) != call(house, name, limit=LIMITS[name].most)
+    assert call(prepared_workspace, name, limit=1) != call(
+        prepared_workspace, name, limit=LIMITS[name].most
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,22 +141,28 @@ def test_a_limit_in_range(house: Workspace, name: str) -> None:
         ("looseleaf/search-chat-sessions", ""),
     ],
 )
-def test_a_search_gives_no_more_than_its_bound(house: Workspace, name: str, field: str) -> None:
+def test_a_search_gives_no_more_than_its_bound(
+    prepared_workspace: Workspace, name: str, field: str
+) -> None:
     """There is more of everything than that."""
-    result = call(house, name, limit=ENDLESS)
+    result = call(prepared_workspace, name, limit=ENDLESS)
     assert len(getattr(result, field) if field else result) == LIMITS[name].most
 
 
 @pytest.mark.parametrize(
     "name", [name for name in LIMITS if "offset" in list_argument_names(CATALOG[name])]
 )
-def test_an_offset_out_of_range(house: Workspace, name: str) -> None:
+def test_an_offset_out_of_range(prepared_workspace: Workspace, name: str) -> None:
     """A negative one is the beginning, and one after the end gives nothing."""
-    beginning = call(house, name)
+    beginning = call(prepared_workspace, name)
     assert beginning.total == LENGTH
-    assert call(house, name, offset=-1) == call(house, name, offset=-ENDLESS) == beginning
-    end = call(house, name, offset=ENDLESS)
-    assert end == call(house, name, offset=LARGEST_INTEGER)
+    assert (
+        call(prepared_workspace, name, offset=-1)
+        == call(prepared_workspace, name, offset=-ENDLESS)
+        == beginning
+    )
+    end = call(prepared_workspace, name, offset=ENDLESS)
+    assert end == call(prepared_workspace, name, offset=LARGEST_INTEGER)
     assert (end.total, end.offset) == (LENGTH, LARGEST_INTEGER)
 
 

@@ -42,8 +42,8 @@ def test_the_text_stands_at_the_parameter(name: str) -> None:
     written = list(read_texts(run.__doc__))
     own = [parameter for parameter in signature if parameter != "where"]
     allowed = PARTS_OF_WHERE if "where" in signature else set()
-    assert [one for one in written if one in own] == own
-    assert {one for one in written if one not in own} <= allowed
+    assert [item for item in written if item in own] == own
+    assert {item for item in written if item not in own} <= allowed
 
 
 def test_an_operation_may_say_what_a_part_of_where_means_there() -> None:

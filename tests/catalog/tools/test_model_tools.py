@@ -74,7 +74,7 @@ def test_an_unknown_action_is_answered_with_the_actions(workspace: Workspace) ->
         for action in ("forget", None, 3):
             answer = run_tool(workspace.context, asked(workspace), name, {"action": action})
             assert not answer["success"]
-            assert all(one in answer["error"] for one in tool.actions)
+            assert all(item in answer["error"] for item in tool.actions)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_closed_journal_is_offered_for_reading_alone(workspace: Workspace) -> 
 def test_the_request_can_narrow_the_tools(workspace: Workspace) -> None:
     """Its lists hold in the list and in a call."""
     request = asked(workspace, tool_deny=("agent_memory",))
-    assert [one.name for one in list_model_tools(workspace.context, request)] == [
+    assert [item.name for item in list_model_tools(workspace.context, request)] == [
         "agent_daily_memory"
     ]
     answer = run_tool(workspace.context, request, "agent_memory", {"action": "get"})
@@ -227,12 +227,12 @@ def test_tools_are_declared_as_providers_take_them(workspace: Workspace) -> None
     """One schema under three keys."""
     tools = list_all_tools(workspace.context)
     plain, openai, anthropic = (
-        declare_tools(tools, one) for one in ("json", "openai", "anthropic")
+        declare_tools(tools, item) for item in ("json", "openai", "anthropic")
     )
-    for index, one in enumerate(plain):
-        assert one["parameters"]["type"] == "object"
-        assert openai[index] == {"type": "function", "function": one}
-        assert anthropic[index]["input_schema"] == one["parameters"]
+    for index, item in enumerate(plain):
+        assert item["parameters"]["type"] == "object"
+        assert openai[index] == {"type": "function", "function": item}
+        assert anthropic[index]["input_schema"] == item["parameters"]
     with pytest.raises(Invalid, match="openai"):
         declare_tools(tools, "xml")
 

@@ -33,7 +33,9 @@ def test_every_tool_and_category_of_the_catalog_is_known(workspace: Workspace) -
     names, categories = list_tool_names(operations), list_tool_categories(operations)
     offered = {tool.name for tool in list_operation_tools(workspace.context)} | set(MODEL_TOOLS)
     assert offered < set(names)
-    assert {one for entry in CATALOG.values() for one in entry.categories} <= set(categories)
+    assert {category for entry in CATALOG.values() for category in entry.categories} <= set(
+        categories
+    )
     assert not list(
         find_unknown_tools(
             operations, parse_tool_policy(policy(tools=names, categories=categories))
@@ -99,7 +101,7 @@ def test_a_stored_policy_keeps_working_and_the_doctor_warns(workspace: Workspace
     record.write_text(json.dumps(json.loads(record.read_text()) | {"config": MISSPELLED}))
     kept = workspace.agents.configure("ada", {"chat": {"turn_limit": 5}}).config
     assert kept["tool_policy"] == MISSPELLED["tool_policy"]
-    warnings = [one for one in check_workspace(workspace.context) if one.status == "warning"]
-    (found,) = [one for one in warnings if one.check == "agents"]
+    warnings = [item for item in check_workspace(workspace.context) if item.status == "warning"]
+    (found,) = [warning for warning in warnings if warning.check == "agents"]
     assert "'update_agent_memroy'" in found.detail
     assert "agents configure ada" in found.advice

@@ -57,7 +57,7 @@ def test_appending_is_a_tool_apart_from_replacing() -> None:
         for tool in tools_of(operation):
             mode = tool.parameters(is_scoped=True)["properties"].get("mode", {})
             assert "append" not in mode.get("enum", ()), tool.name
-    kinds = {one.name: one.destructive for many in VARIANTS.values() for one in many}
+    kinds = {item.name: item.destructive for many in VARIANTS.values() for item in many}
     assert kinds == {
         "append_agent_memory": False,
         "update_agent_memory": True,

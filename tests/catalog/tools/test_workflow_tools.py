@@ -128,7 +128,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture
-def house(workspace: Workspace) -> Workspace:
+def prepared_workspace(workspace: Workspace) -> Workspace:
     """Create a workspace with a pipeline, a flow and a job of ada, and the user eve."""
     context = workspace.context
     invoke(context, "looseleaf/create-pipeline", {"name": "Old", "steps": [STEP]})
@@ -168,19 +168,23 @@ def call(
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("person", PEOPLE)
-def test_policy_and_person_must_both_allow_it(house: Workspace, person: str, policy: str) -> None:
+def test_policy_and_person_must_both_allow_it(
+    prepared_workspace: Workspace, person: str, policy: str
+) -> None:
     """Every other pair is refused, and changes nothing."""
     principal, mode, may = PEOPLE[person]
     config, allow_only, is_named = POLICIES[policy]
     for name, (category, arguments) in CALLS.items():
-        configure(house, config, name, category)
-        only = None if allow_only is None else tuple(one.format(name=name) for one in allow_only)
-        before = count(house)
-        answer = call(house, principal, name, arguments, mode=mode, tool_allow_only=only)
+        configure(prepared_workspace, config, name, category)
+        only = None if allow_only is None else tuple(item.format(name=name) for item in allow_only)
+        before = count(prepared_workspace)
+        answer = call(
+            prepared_workspace, principal, name, arguments, mode=mode, tool_allow_only=only
+        )
         assert answer["success"] is (may and is_named), (name, answer)
         if not answer["success"]:
             assert answer["error_code"] in REFUSALS, answer
-            assert count(house) == before
+            assert count(prepared_workspace) == before
 
 
 def count(workspace: Workspace) -> tuple[int, ...]:
@@ -195,45 +199,53 @@ def count(workspace: Workspace) -> tuple[int, ...]:
     )
 
 
-def test_every_tool_that_changes_workflows_is_closed_without_a_policy(house: Workspace) -> None:
+def test_every_tool_that_changes_workflows_is_closed_without_a_policy(
+    prepared_workspace: Workspace,
+) -> None:
     """Whatever the request allows, and whoever is present."""
     names = [
         tool.name
-        for tool in list_operation_tools(house.context)
+        for tool in list_operation_tools(prepared_workspace.context)
         if tool.operation.permission == "flows"
     ]
     assert len(names) >= 15
     assert set(CALLS) <= set(names)
     for name in names:
-        answer = call(house, LOCAL_ADMINISTRATOR, name, {}, tool_allow_only=(name,))
+        answer = call(prepared_workspace, LOCAL_ADMINISTRATOR, name, {}, tool_allow_only=(name,))
         assert answer["success"] is False
         assert answer["error_code"] != "internal", answer
 
 
 @pytest.mark.parametrize("name", ["set_settings", "create_user", "create_agent", "grant_role"])
-def test_no_policy_opens_what_is_for_people(house: Workspace, name: str) -> None:
+def test_no_policy_opens_what_is_for_people(prepared_workspace: Workspace, name: str) -> None:
     """A policy that names it is not enough, not even for the machine's operator."""
-    configure(house, {"mode": "allow", "tools": ["{name}"]}, name, "")
+    configure(prepared_workspace, {"mode": "allow", "tools": ["{name}"]}, name, "")
     arguments: dict[str, dict[str, Any]] = {
         "set_settings": {"settings": {"daily_memory_enabled": True}},
         "create_user": {"login": "mallory"},
         "create_agent": {"slug": "mallory"},
         "grant_role": {"user": 1, "role": "admin"},
     }
-    answer = call(house, LOCAL_ADMINISTRATOR, name, arguments[name])
+    answer = call(prepared_workspace, LOCAL_ADMINISTRATOR, name, arguments[name])
     assert answer["success"] is False
     assert answer["error_code"] in ("forbidden", "tool_denied", "tool_missing"), answer
 
 
-def test_a_model_reaches_the_workflows_of_its_own_agent_alone(house: Workspace) -> None:
+def test_a_model_reaches_the_workflows_of_its_own_agent_alone(
+    prepared_workspace: Workspace,
+) -> None:
     """A pipeline of another agent is missing for it, and the agent is never its choice."""
-    house.agents.create("bob")
+    prepared_workspace.agents.create("bob")
     other = {"name": "Other", "agent": "bob", "steps": [STEP]}
-    invoke(house.context, "looseleaf/create-pipeline", other)
-    configure(house, {"mode": "allow", "categories": ["flows"]}, "", "")
-    missing = call(house, LOCAL_ADMINISTRATOR, "delete_pipeline", {"pipeline": "bob/other"})
+    invoke(prepared_workspace.context, "looseleaf/create-pipeline", other)
+    configure(prepared_workspace, {"mode": "allow", "categories": ["flows"]}, "", "")
+    missing = call(
+        prepared_workspace, LOCAL_ADMINISTRATOR, "delete_pipeline", {"pipeline": "bob/other"}
+    )
     assert missing["error_code"] == "pipeline_not_found"
-    made = call(house, LOCAL_ADMINISTRATOR, "create_pipeline", {**other, "name": "Mine"})
+    made = call(
+        prepared_workspace, LOCAL_ADMINISTRATOR, "create_pipeline", {**other, "name": "Mine"}
+    )
     assert made["data"]["agent"] == "ada"
 
 
@@ -247,48 +259,54 @@ def test_a_model_reaches_the_workflows_of_its_own_agent_alone(house: Workspace) 
     ],
 )
 def test_in_a_job_the_user_of_the_job_must_have_the_right(
-    house: Workspace,
+    prepared_workspace: Workspace,
     capabilities: list[str],
     status: str,
     may: bool,  # noqa: FBT001 - a column
 ) -> None:
     """The worker may do everything; the model in it may not."""
     user = {"login": "eve", "capabilities": capabilities}
-    number = invoke(house.context, "looseleaf/create-user", user)["id"]
-    invoke(house.context, "looseleaf/update-user", {"user": "eve", "status": status})
-    bob = house.agents.create("bob", owner=number)
+    number = invoke(prepared_workspace.context, "looseleaf/create-user", user)["id"]
+    invoke(prepared_workspace.context, "looseleaf/update-user", {"user": "eve", "status": status})
+    bob = prepared_workspace.agents.create("bob", owner=number)
     config = {"tool_policy": {"mode": "allow", "categories": ["flows"]}}
-    invoke(house.context, "looseleaf/configure-agent", {"agent": bob.id, "config": config})
-    request = Request(agent=house.agents.resolve("bob"), mode="pipeline", user=number)
-    context = replace(house.context, activity=Activity(JOB, "job-1/step-ai/c1"))
+    invoke(
+        prepared_workspace.context, "looseleaf/configure-agent", {"agent": bob.id, "config": config}
+    )
+    request = Request(agent=prepared_workspace.agents.resolve("bob"), mode="pipeline", user=number)
+    context = replace(prepared_workspace.context, activity=Activity(JOB, "job-1/step-ai/c1"))
     answer = run_tool(context, request, "create_pipeline", {"name": "News", "steps": [STEP]})
     assert answer["success"] is may, answer
 
 
-def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
+def test_jobs_that_start_jobs_end_after_one_level(prepared_workspace: Workspace) -> None:
     """And no job runs a schedule."""
-    configure(house, {"mode": "allow", "categories": ["jobs", "schedules"]}, "", "")
-    request = Request(agent=house.agents.resolve("ada"), mode="pipeline", user=1)
+    configure(prepared_workspace, {"mode": "allow", "categories": ["jobs", "schedules"]}, "", "")
+    request = Request(agent=prepared_workspace.agents.resolve("ada"), mode="pipeline", user=1)
 
     def start_from(job: int, name: str = "execute_workflow") -> dict[str, Any]:
-        context = replace(house.context, activity=Activity(JOB, f"job-{job}/step-ai/c1"))
+        context = replace(
+            prepared_workspace.context, activity=Activity(JOB, f"job-{job}/step-ai/c1")
+        )
         arguments = {"flow": "morning"} if name == "execute_workflow" else {"schedule": "flow:1"}
         return run_tool(context, request, name, arguments)
 
     child = start_from(1)
     assert child["success"], child
     number = child["data"]["job_id"]
-    assert jobs_of(house).jobs.find(number).parent_id == 1
+    assert jobs_of(prepared_workspace).jobs.find(number).parent_id == 1
     assert start_from(number)["error_code"] == "refused"
     assert start_from(1, "run_schedule")["error_code"] == "refused"
 
 
-def test_the_tools_are_offered_where_the_policy_names_them(house: Workspace) -> None:
+def test_the_tools_are_offered_where_the_policy_names_them(prepared_workspace: Workspace) -> None:
     """And are not, without it."""
-    request = Request(agent=house.agents.resolve("ada"), mode="chat", user=1)
-    assert "create_pipeline" not in {tool.name for tool in list_model_tools(house.context, request)}
-    configure(house, {"mode": "allow", "categories": ["flows"]}, "", "")
-    request = replace(request, agent=house.agents.resolve("ada"))
-    offered = {tool.name for tool in list_model_tools(house.context, request)}
+    request = Request(agent=prepared_workspace.agents.resolve("ada"), mode="chat", user=1)
+    assert "create_pipeline" not in {
+        tool.name for tool in list_model_tools(prepared_workspace.context, request)
+    }
+    configure(prepared_workspace, {"mode": "allow", "categories": ["flows"]}, "", "")
+    request = replace(request, agent=prepared_workspace.agents.resolve("ada"))
+    offered = {tool.name for tool in list_model_tools(prepared_workspace.context, request)}
     assert {"create_pipeline", "create_flow"} <= offered
     assert "execute_workflow" not in offered

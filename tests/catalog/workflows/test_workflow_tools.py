@@ -79,7 +79,7 @@ SAVES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.fixture
-def house(workspace: Workspace) -> Workspace:
+def prepared_workspace(workspace: Workspace) -> Workspace:
     """Create a workspace with a pipeline and a flow."""
     invoke(workspace.context, "looseleaf/create-pipeline", PIPELINE)
     invoke(workspace.context, "looseleaf/create-flow", {"pipeline": "old", "name": "Morning"})
@@ -87,19 +87,21 @@ def house(workspace: Workspace) -> Workspace:
 
 
 @pytest.mark.parametrize("case", SAVES)
-def test_a_misspelled_tool_is_refused_with_the_right_one(house: Workspace, case: str) -> None:
+def test_a_misspelled_tool_is_refused_with_the_right_one(
+    prepared_workspace: Workspace, case: str
+) -> None:
     """Nothing is saved, and no job is started."""
     name, arguments = SAVES[case]
     with pytest.raises(InvalidWorkflow, match=r"there is no .*memroy.*nearest: .*memory"):
-        invoke(house.context, name, arguments)
-    assert len(invoke(house.context, "looseleaf/list-pipelines", {})) == 1
-    assert len(invoke(house.context, "looseleaf/list-flows", {})) == 1
-    assert invoke(house.context, "datamachine/get-jobs", {})["total"] == 0
+        invoke(prepared_workspace.context, name, arguments)
+    assert len(invoke(prepared_workspace.context, "looseleaf/list-pipelines", {})) == 1
+    assert len(invoke(prepared_workspace.context, "looseleaf/list-flows", {})) == 1
+    assert invoke(prepared_workspace.context, "datamachine/get-jobs", {})["total"] == 0
 
 
-def test_the_doctor_names_tools_that_are_gone(house: Workspace) -> None:
+def test_the_doctor_names_tools_that_are_gone(prepared_workspace: Workspace) -> None:
     """A stored workflow keeps working, and its other fields can be changed."""
-    definitions = definitions_of(house)
+    definitions = definitions_of(prepared_workspace)
     step = Step("ai", "ai", "", {"disabled_tools": ["gone_tool"]})
     policy = {"mode": "deny", "categories": ["gone"]}
     pipeline = definitions.pipelines.add(
@@ -127,15 +129,21 @@ def test_the_doctor_names_tools_that_are_gone(house: Workspace) -> None:
     )
     details = [
         finding.detail
-        for finding in check_workspace(house.context)
+        for finding in check_workspace(prepared_workspace.context)
         if (finding.check, finding.status) == ("workflows", "warning")
     ]
     assert len(details) == 3
     assert details[0].startswith("pipeline plugin: in its tool_policy there is no category 'gone'")
     assert details[1].startswith("pipeline plugin: in disabled_tools of step ai there is no tool")
     assert details[2].startswith("flow evening: in enabled_tools of step ai there is no tool")
-    invoke(house.context, "looseleaf/update-pipeline", {"pipeline": pipeline.id, "name": "Other"})
-    invoke(house.context, "looseleaf/update-flow", {"flow": flow.id, "schedule": "daily"})
+    invoke(
+        prepared_workspace.context,
+        "looseleaf/update-pipeline",
+        {"pipeline": pipeline.id, "name": "Other"},
+    )
+    invoke(
+        prepared_workspace.context, "looseleaf/update-flow", {"flow": flow.id, "schedule": "daily"}
+    )
 
 
 def explained_tools(

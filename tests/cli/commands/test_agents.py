@@ -32,9 +32,9 @@ def test_agents_are_listed(run: Run, root: Path) -> None:
     lines = run("agents", "list").text.splitlines()
     assert lines[0].split() == ["ID", "SLUG", "NAME", "OWNER", "STATUS", "CREATED"]
     assert lines[1].split()[:5] == ["1", "main", "Main", "1", "active"]
-    assert [one["slug"] for one in run("agents", "list", "--format", "json").json["agents"]] == [
-        "main"
-    ]
+    assert [
+        agent["slug"] for agent in run("agents", "list", "--format", "json").json["agents"]
+    ] == ["main"]
     (root / "agents" / "main" / "agent.json").unlink()
     assert "looseleaf agents create SLUG" in run("agents", "list").text
 

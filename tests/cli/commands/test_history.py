@@ -39,8 +39,8 @@ def test_history_is_newest_first(run: Run, told: Path) -> None:
     assert lines[1].split()[0] == "3"
     assert lines[1].endswith("write       6  tester  cli      user  say three")
     revisions = run("memory", "history", "n.md", "--format", "json").json["revisions"]
-    assert [one["number"] for one in revisions] == [3, 2, 1]
-    assert all(one.keys() == REVISION for one in revisions)
+    assert [revision["number"] for revision in revisions] == [3, 2, 1]
+    assert all(revision.keys() == REVISION for revision in revisions)
     assert run("memory", "history", "none.md").code == 3
 
 

@@ -82,7 +82,7 @@ def test_the_prompt_of_a_pipeline_is_explained(run: Run, root: Path) -> None:
     run("pipelines", "create", "News", "--memory-file", "strategy.md", "--prompt", "Write.")
     run("flows", "create", "news", "Morning")
     document = run("prompt", "explain", "--flow", "morning", "--format", "json").json
-    names = {one["name"]: one["rule"] for one in document["candidates"]}
+    names = {candidate["name"]: candidate["rule"] for candidate in document["candidates"]}
     assert (document["mode"], names["strategy.md"]) == ("pipeline", "injected")
     text = run("prompt", "show", "--pipeline", "news").text
     assert "Short sentences." in text

@@ -15,7 +15,7 @@ def test_show_prints_the_prompt(run: Run, root: Path) -> None:
     assert answer.code == 0
     assert without_comments((root / "agents/main/SOUL.md").read_text()) in answer.text
     messages = run("prompt", "show", "--format", "openai").json["messages"]
-    assert "\n\n".join(one["content"] for one in messages) + "\n" == answer.text
+    assert "\n\n".join(message["content"] for message in messages) + "\n" == answer.text
     assert run("prompt", "show", "--format", "anthropic").json["system"]
     assert run("prompt", "show", "--format", "json").json["mode"] == "chat"
 
@@ -54,7 +54,7 @@ def test_explain_lists_every_candidate(run: Run) -> None:
     assert any(line.startswith("Comments left out: ") for line in lines)
     assert any(line.startswith("Stable beginning: 4 messages") for line in lines)
     document = run("prompt", "explain", "--format", "json").json
-    rules = {one["name"]: one["rule"] for one in document["candidates"]}
+    rules = {candidate["name"]: candidate["rule"] for candidate in document["candidates"]}
     assert rules["USER.md"] == "policy_deny"
     assert rules["SOUL.md"] == "injected"
     assert document["tokenizer"] == "estimate"
@@ -84,7 +84,11 @@ def test_diff_compares_workflows(run: Run) -> None:
     none = run("prompt", "diff", "--flow", "morning", "--to-pipeline", "").text
     assert "removed" in none
     in_chat = run("prompt", "diff", "--to-flow", "morning", "--format", "json").json
-    assert "added" in {one["kind"] for one in in_chat["differences"] if one["name"] == "morning.md"}
+    assert "added" in {
+        difference["kind"]
+        for difference in in_chat["differences"]
+        if difference["name"] == "morning.md"
+    }
     assert run("prompt", "diff", "--flow", "morning", "--to-pipeline", "gone").code == 3
 
 
@@ -120,7 +124,9 @@ def test_a_check_names_pages_that_cannot_be_given(run: Run, root: Path) -> None:
     assert check.code == 1
     assert "MEMORY.md is not UTF-8 text (byte 3)" in check.err
     assert "looks like a second version of SOUL.md" in check.err
-    kinds = [one["kind"] for one in run("prompt", "check", "--format", "json").json["problems"]]
+    kinds = [
+        problem["kind"] for problem in run("prompt", "check", "--format", "json").json["problems"]
+    ]
     assert kinds == ["not_text", "conflicting_copy"]
 
 

@@ -107,7 +107,7 @@ def test_a_session_is_gone_on_with(run: Run) -> None:
     session = session_of(run)
     run("chat", "--session", session, "--message", "Three")
     shown = run("chat", "show", session, "--format", "json").json
-    assert [one["content"] for one in shown["messages"] if one["role"] == "user"] == [
+    assert [message["content"] for message in shown["messages"] if message["role"] == "user"] == [
         "One", "Two", "Three",
     ]  # fmt: skip
     assert len(shown["turns"]) == 3
@@ -131,7 +131,7 @@ def test_one_can_talk_line_by_line(run: Run) -> None:
     assert "/finish" in answer.text
     assert "never" not in answer.text
     listed = run("chat", "list", "--format", "json").json
-    assert [one["message_count"] for one in listed["sessions"]] == [2, 4]
+    assert [item["message_count"] for item in listed["sessions"]] == [2, 4]
 
 
 def test_options_may_stand_anywhere(run: Run) -> None:
@@ -265,5 +265,5 @@ def test_the_recorded_conversation_in_the_docs_is_true(on_terminal: Run, server:
             before, _, after = line.partition("…")
             assert before in screen, (typed, line, screen)
             assert after in screen, (typed, line, screen)
-    told = "".join(str(one) for one in server.requests[1]["messages"])
+    told = "".join(str(message) for message in server.requests[1]["messages"])
     assert "- The user lives in Oslo." in told

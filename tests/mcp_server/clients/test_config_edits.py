@@ -60,8 +60,8 @@ def install(run: Run, client: str, *words: str) -> str:  # noqa: F811
 def test_every_program_is_tested() -> None:
     """No program is in the catalog without a file in this test."""
     assert set(FILES) == set(CLIENTS)
-    assert {word for word, one in CLIENTS.items() if one.hooks == "json"} == set(HOOK_FILES)
-    assert [word for word, one in CLIENTS.items() if one.hooks == "plugin"] == ["opencode"]
+    assert {word for word, item in CLIENTS.items() if item.hooks == "json"} == set(HOOK_FILES)
+    assert [word for word, item in CLIENTS.items() if item.hooks == "plugin"] == ["opencode"]
 
 
 @pytest.mark.parametrize("client", FILES)
@@ -316,7 +316,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(
     assert len(printed.splitlines()) > 3
     assert "\\n" not in printed
     assert file.read_text() == text
-    assert [one for one in home.rglob("*") if one.is_file()] == [file]
+    assert [item for item in home.rglob("*") if item.is_file()] == [file]
 
 
 def test_nothing_is_written_without_a_yes(run: Run, home: Path) -> None:  # noqa: F811
@@ -457,7 +457,7 @@ def test_a_file_that_has_just_changed_is_not_overwritten(home: Path) -> None:
     with pytest.raises(Unavailable, match="just changed"):
         write(edits)
     assert settings.read_text() == '{"new": 1}'
-    assert sorted(one.name for one in home.rglob("*")) == [".claude", "settings.json"]
+    assert sorted(item.name for item in home.rglob("*")) == [".claude", "settings.json"]
 
 
 def test_programs_with_a_folder_of_their_own_choice_are_found(

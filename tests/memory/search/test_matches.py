@@ -15,7 +15,7 @@ def collect(
 
 
 def size(collected: MatchCollector) -> int:
-    return sum(len((one.content + one.context).encode()) for one in collected.matches)
+    return sum(len((item.content + item.context).encode()) for item in collected.matches)
 
 
 def test_a_page_of_matches_gives_a_bounded_answer() -> None:
@@ -33,12 +33,12 @@ def test_a_page_of_matches_gives_a_bounded_answer() -> None:
 def test_wide_windows_do_not_repeat_each_other() -> None:
     """A match that is shown already brings two lines; one that is not brings all of them."""
     text = "\n".join(f"{n} {'a' if n in (0, 1, 5, 40) else 'b'}" for n in range(60))
-    wide = [one.context.split("\n") for one in collect(text, context=10).matches]
+    wide = [item.context.split("\n") for item in collect(text, context=10).matches]
     assert [len(window) for window in wide] == [11, 4, 5, 21]
     assert wide[2] == ["3 b", "4 b", "5 a", "6 b", "7 b"]
     text = "\n".join(f"{n} a" for n in range(30))
     near = collect(text, context=2).matches
-    assert [len(one.context.split("\n")) for one in near[2:5]] == [5, 5, 5]
+    assert [len(item.context.split("\n")) for item in near[2:5]] == [5, 5, 5]
 
 
 def test_the_bytes_of_an_answer_are_bounded() -> None:
@@ -49,10 +49,10 @@ def test_the_bytes_of_an_answer_are_bounded() -> None:
     assert size(collected) <= 1000
     assert 0 < len(collected.matches) < 4
     assert "1,000 bytes" in collected.notice(4)
-    one = collect("ä" * 10 + "a" * 5000, bounds=bounds)
-    assert size(one) <= 1000
-    assert one.matches[0].content.startswith("ä")
-    assert "cut" in one.notice(1)
+    collected = collect("ä" * 10 + "a" * 5000, bounds=bounds)
+    assert size(collected) <= 1000
+    assert collected.matches[0].content.startswith("ä")
+    assert "cut" in collected.notice(1)
 
 
 def test_nothing_left_out_needs_no_notice() -> None:

@@ -28,7 +28,7 @@ def words_of(pages: dict[str, str]) -> ScannedWords:
 
 def best(pages: dict[str, str], question: str, limit: int = 5) -> list[str]:
     found = rank(words_of(pages), parse_question(question), limit)
-    return [one.filename for one in found]
+    return [item.filename for item in found]
 
 
 def test_the_right_day_comes_first_in_every_language() -> None:
@@ -44,8 +44,8 @@ def test_the_right_day_comes_first_in_every_language() -> None:
         ranked = rank(words, terms, 5)
         asked[language] += 1
         first[language] += ranked[0].filename == filename
-        five[language] += filename in [one.filename for one in ranked]
-        texts = [build_passage(pages[one.filename].encode(), one.lines, terms) for one in ranked]
+        five[language] += filename in [item.filename for item in ranked]
+        texts = [build_passage(pages[item.filename].encode(), item.lines, terms) for item in ranked]
         shown += any(line in text for text in texts)
     total = asked.total()
     assert first.total() / total >= FIRST, first

@@ -50,7 +50,7 @@ def test_a_diff_makes_the_new_text_of_the_old_one(old: list[str], new: list[str]
     assert not found.is_coarse
     assert (found.text == "") == (old == new)
     changed = [line for line in found.text.split("\n")[2:] if line[:1] in ("+", "-")]
-    usual = [one for one in difflib.ndiff(old, new) if one[0] in "+-"]
+    usual = [item for item in difflib.ndiff(old, new) if item[0] in "+-"]
     assert len(changed) <= len(usual)
 
 

@@ -161,7 +161,11 @@ def test_appending_is_free_of_all_this(context: Context) -> None:
 
 def test_the_flag_has_one_name_wherever_a_text_is_replaced() -> None:
     """Every operation that takes the place of a text can be told that it is meant."""
-    names = {name for name, one in CATALOG.items() if "allow_shrink" in one.run.__annotations__}
+    names = {
+        name
+        for name, operation in CATALOG.items()
+        if "allow_shrink" in operation.run.__annotations__
+    }
     assert names == {
         "datamachine/write-agent-file",
         "datamachine/upload-agent-file",

@@ -21,7 +21,7 @@ LINES = st.lists(st.sampled_from(["- x", "- y", "- z", "text"]), unique=True, ma
 
 
 def states(base: str | None, mine: str, theirs: str) -> list[tuple[str, str]]:
-    return [(one.title, one.state) for one in compare_sections(base, mine, theirs)]
+    return [(section.title, section.state) for section in compare_sections(base, mine, theirs)]
 
 
 def test_each_section_says_who_changed_it() -> None:

@@ -87,7 +87,7 @@ def chunk(finish: str | None = None, **delta: object) -> str:
 
 def events(*data: str, end: str = "\n\n") -> str:
     """Write a stream of events."""
-    return STREAM + "".join(f"data: {one}{end}" for one in data)
+    return STREAM + "".join(f"data: {item}{end}" for item in data)
 
 
 def test_an_answer_is_heard_however_its_bytes_are_cut() -> None:
@@ -152,7 +152,7 @@ def test_a_server_that_does_not_stream_is_heard_too() -> None:
 )
 def test_calls_are_put_together(bits: list[dict[str, Any]]) -> None:
     """Whoever sent them."""
-    said = asked(events(*(chunk(tool_calls=[one]) for one in bits), chunk("tool_calls")))
+    said = asked(events(*(chunk(tool_calls=[bit]) for bit in bits), chunk("tool_calls")))
     first, second = said.message.calls
     assert (first.id, first.name, json.loads(first.arguments)) == ("a", "f", {"y": 2})
     assert (second.id, second.name, json.loads(second.arguments)) == ("b", "g", {"x": 1})
@@ -266,7 +266,7 @@ def test_a_question_is_written_as_every_server_reads_it() -> None:
         Message(role="user", text="b"),
     )
     told = json.loads(encode_request("m", "local", Question((), said, (tool,))))
-    assert [one["content"] for one in told["messages"]] == ["a?é", "", "b"]
+    assert [item["content"] for item in told["messages"]] == ["a?é", "", "b"]
     assert told["tools"][0]["function"] == {
         "name": "f", "description": "Does.", "parameters": {"type": "object"},
     }  # fmt: skip
@@ -288,8 +288,8 @@ def test_no_chunk_does_more_than_be_refused(chunks: list[Any]) -> None:
     """Whatever JSON a server makes of itself."""
     listener = AnswerBuilder("local:m")
     with suppress(ProviderFailure, AttributeError, LookupError, TypeError, ValueError):
-        for one in chunks:
-            assert isinstance(listener.add_chunk(one), str)
+        for item in chunks:
+            assert isinstance(listener.add_chunk(item), str)
         said = listener.answer()
         json.loads(encode_request("m", "local", Question((), (said.message,))))
 

@@ -114,7 +114,7 @@ WAYS = (
         "/v1/responses",
         scripted_responses.SIGNATURE,
         lambda asked: tuple(
-            one["content"] for one in asked["input"] if one.get("role") == "system"
+            item["content"] for item in asked["input"] if item.get("role") == "system"
         ),
         lambda asked: asked["input"][-1]["output"],
         "max_output_tokens",
@@ -326,7 +326,7 @@ def test_half_an_answer_is_no_answer(model: Model, spoken: Scripted, how: dict[s
     spoken.script(Reply("one two three four", **more))
     shown: list[object] = []
     with pytest.raises(ModelFailed, match=r"cannot be reached|broke off|Overloaded"):
-        shown.extend(one for one in model.ask(HELLO, never))
+        shown.extend(item for item in model.ask(HELLO, never))
     assert len(spoken.requests) == 1
     spoken.script(Reply("Again"))
     assert answer(model, HELLO).message.text == "Again"
@@ -382,7 +382,7 @@ def test_a_provider_is_asked_to_keep_the_beginning_of_a_prompt() -> None:
             opened.close()
         (asked,) = spoken.requests
         kept = (asked, asked["system"][-1], asked["tools"][-1]) if cache else ()
-        assert all(one["cache_control"]["type"] == "ephemeral" for one in kept)
+        assert all(item["cache_control"]["type"] == "ephemeral" for item in kept)
         assert json.dumps(asked).count("cache_control") == times
 
 
@@ -463,8 +463,8 @@ def test_a_turn_runs_tools_and_the_next_goes_on_with_it(
     events = said(talk, "I like tea")
     end = ended(events)
     assert (end.status, end.text, end.steps) == ("completed", "Noted", 2)
-    assert [one.text for one in events if isinstance(one, TextDelta)] == ["Noting", "Noted"]
-    (returned,) = [one for one in events if isinstance(one, ToolReturned)]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["Noting", "Noted"]
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
     assert not returned.failed
     assert way.result(spoken.requests[1]) == returned.text
     assert "- likes tea" in str(way.system(spoken.requests[1]))
@@ -480,7 +480,7 @@ def test_a_turn_that_fails_leaves_its_session_usable(talk: Workspace, spoken: Sc
     spoken.script(Reply("one two three four", breaks=True))
     told: list[Event] = []
     with pytest.raises(ModelFailed):
-        told.extend(one for one in converse(talk.context, ChatInput("Count")))
+        told.extend(item for item in converse(talk.context, ChatInput("Count")))
     (session,), _ = chats_of(talk).sessions.list()
     spoken.script(Reply("Five"))
     assert ended(said(talk, "Go on", session.id)).text == "Five"
@@ -491,11 +491,11 @@ def test_a_turn_that_is_cancelled_ends_its_request(talk: Workspace, spoken: Scri
     """And the session goes on."""
     spoken.script(Reply("one two three", pause=20))
     turn = converse(talk.context, ChatInput("Count"))
-    assert any(isinstance(one, TextDelta) for one in turn)
+    assert any(isinstance(item, TextDelta) for item in turn)
     turn.close()  # type: ignore[attr-defined]
     assert until(lambda: spoken.disconnects == 1)
     (session,), _ = chats_of(talk).sessions.list()
-    assert [one.status for one in chats_of(talk).turns.list(session.id)] == ["cancelled"]
+    assert [item.status for item in chats_of(talk).turns.list(session.id)] == ["cancelled"]
     spoken.script(Reply("Two"))
     assert ended(said(talk, "Go on", session.id)).text == "Two"
 

@@ -31,7 +31,7 @@ def configure(workspace: Workspace, **config: object) -> None:
 
 def test_the_order_is_that_of_the_design(workspace: Workspace) -> None:
     """Priorities are spaced so that others fit in between."""
-    assert [(one.priority, one.name) for one in workspace.chain().directives] == [
+    assert [(directive.priority, directive.name) for directive in workspace.chain().directives] == [
         (10, "core-text"),
         (20, "core-memory-files"),
         (35, "daily-memory"),
@@ -117,7 +117,7 @@ def test_a_journal_that_is_off_is_not_given(workspace: Workspace) -> None:
     put(workspace, f"daily/{TODAY}.md", "today")
     assembly = workspace.compose("chat", "ada")
     assert list_left_out(assembly)["daily-memory"] == "off"
-    journal = next(one.item for one in assembly.pieces if one.name == "daily-memory")
+    journal = next(piece.item for piece in assembly.pieces if piece.name == "daily-memory")
     assert isinstance(journal, LeftOut)
     assert journal.detail.startswith("off for this agent; to switch it on: looseleaf agents")
 
@@ -170,7 +170,7 @@ def test_a_pipeline_brings_its_pages_prompt_and_material(workspace: Workspace) -
     assert list_left_out(assembly)["empty.txt"] == "empty"
     assert "WORKFLOW: Fetch → AI (YOU ARE HERE) → Publish\n\nPIPELINE GOALS:\n" in assembly.text
     assert '<page file="brief.txt" layer="pipeline 7" bytes="11"' in assembly.text
-    files = [one.item for one in assembly.pieces if isinstance(one.item, File)]
+    files = [piece.item for piece in assembly.pieces if isinstance(piece.item, File)]
     assert files == [File("/up/cover.png", "image/png", "cover.png", 3_000)]
 
 
@@ -205,9 +205,9 @@ def test_tools_are_listed_as_far_as_the_policy_allows(workspace: Workspace) -> N
     configure(workspace, tool_policy={"mode": "deny", "outside_tools": ["publish"]})
     assembly = workspace.compose("chat", "ada", tools=tools, tool_deny=("delete",))
     (listed,) = [
-        one.item.data
-        for one in assembly.pieces
-        if isinstance(one.item, Data) and one.item.label == "TOOLS"
+        piece.item.data
+        for piece in assembly.pieces
+        if isinstance(piece.item, Data) and piece.item.label == "TOOLS"
     ]
     about = {"name": "agent_memory", "description": "Edits memory."}
     assert listed == [{**about, "parameters": {"type": "object"}}]

@@ -33,7 +33,7 @@ def test_comments_stay_out_and_explain_counts_them(workspace: Workspace) -> None
     assert "\n# Memory\n\n\n- Ada likes tea.\n\n</page" in assembly.text
     assert "<!--" not in assembly.text
     explained = explain_prompt(workspace.context, "chat")
-    saved = {one.name: one.comments for one in explained.candidates}
+    saved = {candidate.name: candidate.comments for candidate in explained.candidates}
     assert saved["MEMORY.md"] == len("<!-- Facts only. -->\n")
     assert explained.comments == sum(saved.values())
 
@@ -61,9 +61,9 @@ def test_a_page_that_nobody_filled_in_counts_as_empty(workspace: Workspace) -> N
     why = list_left_out(workspace.compose("chat", "ada"))
     assert (why["RULES.md"], why["USER.md"]) == ("starter", "starter")
     size = next(
-        one.size
-        for one in explain_prompt(workspace.context, "chat").candidates
-        if one.name == "RULES.md"
+        candidate.size
+        for candidate in explain_prompt(workspace.context, "chat").candidates
+        if candidate.name == "RULES.md"
     )
     rules = page_of(workspace, "shared/RULES.md")
     assert size == len(rules.read_bytes())

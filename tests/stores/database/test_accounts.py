@@ -103,7 +103,7 @@ def test_a_grant_is_given_changed_and_taken_away(accounts: SqlAccounts) -> None:
     accounts.grants.put(Grant(1, 7, "admin", 2.0), DONE)
     accounts.grants.put(Grant(1, 8, "viewer", 1.0), DONE)
     assert accounts.grants.list(agent_id=7) == [Grant(1, 7, "admin", 2.0)]
-    assert [one.agent_id for one in accounts.grants.list(user_id=1)] == [7, 8]
+    assert [grant.agent_id for grant in accounts.grants.list(user_id=1)] == [7, 8]
     assert accounts.grants.remove(1, 7, DONE)
     assert not accounts.grants.remove(1, 7, DONE)
     assert accounts.grants.list(agent_id=7) == []
@@ -113,9 +113,9 @@ def test_a_credential_is_kept_exactly(accounts: SqlAccounts) -> None:
     """With or without a ceiling; an empty one is not none."""
     empty = replace(TOKEN, id="a2", ceiling=frozenset())
     none = replace(TOKEN, id="a3", ceiling=None, agent_id=0)
-    for one in (TOKEN, empty, none):
-        accounts.credentials.add(one, DONE)
-        assert accounts.credentials.find(one.id) == one
+    for item in (TOKEN, empty, none):
+        accounts.credentials.add(item, DONE)
+        assert accounts.credentials.find(item.id) == item
     assert accounts.credentials.list("token", agent_id=7) == [TOKEN, empty]
     assert accounts.credentials.list("token", user_id=1) == [TOKEN, empty, none]
     assert accounts.credentials.list("session") == []
@@ -188,8 +188,8 @@ def test_the_audit_is_listed_newest_first_in_parts(accounts: SqlAccounts) -> Non
     for number in range(2, 8):
         accounts.audit.add(Event(action=f"event {number}"))
     first = accounts.audit.list(limit=3)
-    assert [one.number for one in first] == [7, 6, 5]
-    assert [one.number for one in accounts.audit.list(limit=3, before=5)] == [4, 3, 2]
+    assert [item.number for item in first] == [7, 6, 5]
+    assert [item.number for item in accounts.audit.list(limit=3, before=5)] == [4, 3, 2]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)

@@ -84,6 +84,6 @@ def test_the_audit_is_listed_by_kind_of_actor(accounts: SqlAccounts) -> None:
     add_old_entry(accounts, Event(action="older", actor="bob"))
     accounts.audit.add(WHOLE)
     accounts.audit.add(Event(action="sign in", actor_kind="person"))
-    assert [one.number for one in accounts.audit.list(only=AuditFilter("agent"))] == [3]
-    assert [one.number for one in accounts.audit.list(only=AuditFilter("task"))] == [1]
+    assert [item.number for item in accounts.audit.list(only=AuditFilter("agent"))] == [3]
+    assert [item.number for item in accounts.audit.list(only=AuditFilter("task"))] == [1]
     assert len(accounts.audit.list()) == 4

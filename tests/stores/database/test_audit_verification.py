@@ -108,7 +108,7 @@ def test_a_forged_record_of_a_removal_is_not_enough(long_audit: SqlAccounts) -> 
 
 def test_a_removal_without_a_record_is_a_fault(long_audit: SqlAccounts) -> None:
     """The note outside alone is no removal that anyone recorded."""
-    entry = next(one for one in long_audit.audit.list(limit=100) if one.number == 4)
+    entry = next(item for item in long_audit.audit.list(limit=100) if item.number == 4)
     long_audit.database.anchor.note_removed(4, entry.hash)
     assert not long_audit.audit.verify().fault  # noted, and then the power went
     remove_rows(long_audit, 4)

@@ -107,8 +107,8 @@ def test_many_processes_migrate_once(home: Path, database_url: str) -> None:
     """They wait for each other, and all find the tables."""
     command = [sys.executable, "-c", OPEN, database_url, str(home)]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(6)]
-    errors = [one.communicate()[1].decode() for one in running]
-    assert [one.returncode for one in running] == [0] * 6, errors
+    errors = [item.communicate()[1].decode() for item in running]
+    assert [item.returncode for item in running] == [0] * 6, errors
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
         assert len(connection.execute(sa.select(tables.state)).all()) == STATE_ROWS

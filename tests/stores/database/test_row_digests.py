@@ -142,8 +142,10 @@ def test_a_database_that_was_set_back_is_found(workspace: Workspace, tmp_path: P
     invoke(workspace.context, "looseleaf/create-user", {"login": "bob"})
     workspace.close()
     shutil.copy(copy, file)
-    found = [one for one in check_workspace(workspace.context, verify=True) if one.check == "audit"]
-    assert [one.status for one in found] == ["fault"]
+    found = [
+        item for item in check_workspace(workspace.context, verify=True) if item.check == "audit"
+    ]
+    assert [item.status for item in found] == ["fault"]
     for login in ("carl", "dora"):
         invoke(workspace.context, "looseleaf/create-user", {"login": login})
         workspace.close()  # a process of its own
@@ -161,7 +163,7 @@ def test_a_flipped_bit_in_the_file_is_found(workspace: Workspace) -> None:
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     found = check_workspace(workspace.context, verify=True)
-    assert [one.check for one in found if one.status == "fault"] == ["accounts"]
+    assert [item.check for item in found if item.status == "fault"] == ["accounts"]
 
 
 def test_events_of_pages_are_noted_from_time_to_time(workspace: Workspace) -> None:

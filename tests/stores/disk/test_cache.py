@@ -60,7 +60,7 @@ def test_memory_for_pages_is_bounded(store: DiskStore, root: Path) -> None:
         for name in names:
             assert read(store, ADA.page(name)) == name.encode() * 200_000
         assert read(store, ADA.page("huge.md")) == b"x" * 3_000_000
-    assert sum(len(one.page.content) for one in store._cache.pages.values()) < 20_000_000
+    assert sum(len(item.page.content) for item in store._cache.pages.values()) < 20_000_000
 
 
 def test_an_agent_that_moves_takes_its_pages_along(root: Path) -> None:

@@ -16,7 +16,9 @@ from tests.stores.conformance import ADA, CHANGE, MEMORY, put
 
 def operations(store: DiskStore) -> list[tuple[int, str]]:
     """Return the number and kind of every change of the page."""
-    return [(one.number, one.operation) for one in DiskHistory(store).revisions(MEMORY)]
+    return [
+        (revision.number, revision.operation) for revision in DiskHistory(store).revisions(MEMORY)
+    ]
 
 
 def test_the_log_is_not_read_again_after_a_write_of_ours(

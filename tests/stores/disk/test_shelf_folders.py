@@ -72,8 +72,8 @@ def held(store: DiskStore, scope: Scope) -> bytes | None:
 
 def pass_time(store: DiskStore) -> None:
     """Let the moment pass for which folders are held."""
-    for one in store._shelves._shelves.values():
-        one.until = time.monotonic() - 0.001
+    for shelf in store._shelves._shelves.values():
+        shelf.until = time.monotonic() - 0.001
 
 
 def open_files() -> int:

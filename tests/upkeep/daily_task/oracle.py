@@ -33,8 +33,8 @@ def find_violations(old: str, new: str, archive: str) -> list[str]:
     problems += [f"new or twice: {line}" for line in surplus if re.search(r"\w", line)]
     identifiers = set(IDENTIFIER.findall(new_own)) | set(IDENTIFIER.findall(kept))
     known = set(IDENTIFIER.findall(old_own))
-    problems += [f"identifier lost: {one}" for one in known - identifiers]
-    problems += [f"identifier invented: {one}" for one in identifiers - known]
+    problems += [f"identifier lost: {item}" for item in known - identifiers]
+    problems += [f"identifier invented: {identifier}" for identifier in identifiers - known]
     position = -1
     old_lines = [line.rstrip() for line in old.split("\n")]
     for line in new_own.split("\n"):

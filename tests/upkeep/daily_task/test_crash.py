@@ -24,8 +24,8 @@ from tests.upkeep.daily_task.scenes import (
 @pytest.fixture(scope="module")
 def tracer() -> Iterator[Tracer]:
     """Yield a process that acts out scenes under strace."""
-    with Tracer("tests.upkeep.daily_task.scenes") as one:
-        yield one
+    with Tracer("tests.upkeep.daily_task.scenes") as new_tracer:
+        yield new_tracer
 
 
 def texts(root: Path) -> tuple[str, str]:
@@ -83,7 +83,7 @@ def test_a_call_that_fails_loses_no_line(
     prepare("compact", tmp_path / "root")
     whole = copy_of(tmp_path / "root", tmp_path / "whole")
     calls = tracer.calls("compact", whole, tmp_path / "trace")
-    for call in choose_calls([one for one in calls if one.name in CHANGING], seed, every=4):
+    for call in choose_calls([item for item in calls if item.name in CHANGING], seed, every=4):
         there = copy_of(tmp_path / "root", tmp_path / f"{call.name}-{call.number}")
         tracer.act("compact", there, f"{call.name}:error={fault}:when={call.number}")
         check(there)

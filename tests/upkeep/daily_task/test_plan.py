@@ -51,12 +51,12 @@ def test_the_lines_that_stay_keep_what_they_stand_under() -> None:
 def test_the_ledger_names_lines_and_sections() -> None:
     """By the numbers that an editor shows."""
     plan = plan_answer(PageParts(PAGE), "# Agent Memory\n## Site\n- Docs v0.9.11\n")
-    entries = [(one.line, one.lines, one.section) for one in plan.removals]
+    entries = [(removal.line, removal.lines, removal.section) for removal in plan.removals]
     assert entries[0] == (3, 4, "State")
     assert (8, 1, "Site") in entries
     lines = PAGE.split("\n")
-    for one in plan.removals:
-        assert one.text.split("\n")[0] == lines[one.line - 1]
+    for removal in plan.removals:
+        assert removal.text.split("\n")[0] == lines[removal.line - 1]
 
 
 def test_the_same_line_in_two_sections_is_told_apart() -> None:

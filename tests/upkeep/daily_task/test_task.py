@@ -24,7 +24,7 @@ from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = "# M\n\n" + "".join(
     f"## Topic {number}\n\n"
-    + "".join(f"- fact {number}.{one} is here\n" for one in range(40))
+    + "".join(f"- fact {number}.{item} is here\n" for item in range(40))
     + "\n"
     for number in range(20)
 )
@@ -155,7 +155,7 @@ def test_feedback_leads_to_a_good_answer(upkeep: Upkeep) -> None:
     upkeep.model.replies = ["no", "===PERSISTENT===\n- invented\n" + PAGE, good_answer]
     record = upkeep.run()
     assert record.status == "compacted"
-    assert [one["gate"] for one in record.details["refusals"]] == ["markers", "budget"]
+    assert [refusal["gate"] for refusal in record.details["refusals"]] == ["markers", "budget"]
     assert record.details["turns"] == 3
     told = upkeep.model.questions[2].messages[-1]
     assert told.role == "user"

@@ -107,7 +107,7 @@ def test_tasks_belong_into_memory() -> None:
 )
 def test_a_review_is_due_by_the_cadence_of_the_seeds(file: str, days: int, *, is_due: bool) -> None:
     """SOUL.md quarterly, MEMORY.md monthly, other pages never."""
-    rules = [one.rule for one in problems("# X\n", file, NOW - days * 86_400.0)]
+    rules = [item.rule for item in problems("# X\n", file, NOW - days * 86_400.0)]
     assert rules == (["review_due"] if is_due else [])
 
 

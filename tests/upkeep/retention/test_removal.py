@@ -75,7 +75,7 @@ def test_conversations_go_after_ninety_days(workspace: Workspace, clock: Clock) 
     assert counts == {"sessions": 1, "empty_sessions": 0}
     assert chats_of(workspace).sessions.list()[1] == 3
     assert prune_sessions(workspace, workspace.settings, dry_run=False) == counts
-    assert {one.id for one in chats_of(workspace).sessions.list()[0]} == kept
+    assert {item.id for item in chats_of(workspace).sessions.list()[0]} == kept
     assert old not in kept
 
 

@@ -82,7 +82,7 @@ def test_a_task_can_be_switched_off(workspace: Workspace) -> None:
     assert (tasks["retention_audit"], tasks["retention_jobs"]) == (False, True)
     reports = run_retention(again.context)
     assert "retention_audit" not in {report.task_type for report in reports}
-    details = [one.detail for one in check_workspace(again.context) if one.check == "upkeep"]
+    details = [item.detail for item in check_workspace(again.context) if item.check == "upkeep"]
     assert "there is no system task 'retention_audits' to be off" in details
     again.close()
 

@@ -18,7 +18,7 @@ def conditions(workspace: Workspace) -> list[object]:
     tasks = [system_tasks_of(workspace).get(TASK)]
     agents = workspace.agents.records()
     listed = list_conditions(tasks, agents, settings, workspace.clock())
-    return [one.detail for one in check_tasks(listed) if one.status != "ok"]
+    return [task.detail for task in check_tasks(listed) if task.status != "ok"]
 
 
 def add(workspace: Workspace, status: str, days_ago: float, trigger: str = "schedule") -> None:

@@ -59,7 +59,7 @@ def test_a_run_is_recorded(workspace: Workspace, clock: Clock) -> None:
     assert (second.status, second.is_failure) == ("failed", True)
     assert "it is locked" in second.reason
     log = RunLog(workspace.settings.root)
-    assert [one.id for one in log.list(first.agent_id)] == [second.id, first.id]
+    assert [item.id for item in log.list(first.agent_id)] == [second.id, first.id]
     assert log.find(first.agent_id, first.id) == first
     assert log.list(first.agent_id, task_type="other") == []
     with pytest.raises(TaskRunMissing):

@@ -87,7 +87,7 @@ OpenTab = Callable[..., Tab]
 
 
 @pytest.fixture
-def house(opens: Opens) -> Site:
+def admin_site(opens: Opens) -> Site:
     """Serve a workspace that has something on every page."""
     site = opens()
     fill(site)
@@ -95,7 +95,7 @@ def house(opens: Opens) -> Site:
 
 
 @pytest.fixture(scope="session")
-def shown_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def shown_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve one such workspace for all tests of a process that only look at it."""
     site = open_site(tmp_path_factory.mktemp("shown") / "memory", default_model="echo")
     fill(site)

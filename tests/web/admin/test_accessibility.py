@@ -17,9 +17,9 @@ OTHERS = ("/docs", "/admin/agents/nobody/pages", "/admin/agents/ada/edit/agent/M
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_no_page_has_a_fault(shown_house: Site, open_tab: OpenTab, look: str) -> None:
+def test_no_page_has_a_fault(shown_site: Site, open_tab: OpenTab, look: str) -> None:
     """In light, dark and on a phone; not one finding, serious or not."""
-    tab = open_tab(shown_house, **LOOKS[look])
+    tab = open_tab(shown_site, **LOOKS[look])
     run = COLORS if look == "dark" and not FULL else RUN  # dark differs from light in colors alone
     faults = {}
     for path in (*ADDRESSES.values(), *OTHERS):
@@ -31,9 +31,9 @@ def test_no_page_has_a_fault(shown_house: Site, open_tab: OpenTab, look: str) ->
     assert not faults
 
 
-def test_the_checker_finds_faults(shown_house: Site, open_tab: OpenTab) -> None:
+def test_the_checker_finds_faults(shown_site: Site, open_tab: OpenTab) -> None:
     """It is the real one, and it runs."""
-    page = open_tab(shown_house).page
+    page = open_tab(shown_site).page
     page.set_content(BROKEN)
     page.evaluate("document.getElementById('c').style.color = '#bbb'")
     page.evaluate("document.getElementById('w').style.width = '3000px'")
@@ -43,10 +43,10 @@ def test_the_checker_finds_faults(shown_house: Site, open_tab: OpenTab) -> None:
 
 
 def test_the_focus_is_seen_and_the_content_can_be_reached(
-    shown_house: Site, open_tab: OpenTab
+    shown_site: Site, open_tab: OpenTab
 ) -> None:
     """The first stop of the keyboard leads past the navigation."""
-    page = open_tab(shown_house).open(ADDRESSES["page"])
+    page = open_tab(shown_site).open(ADDRESSES["page"])
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"

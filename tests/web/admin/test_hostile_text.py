@@ -93,19 +93,19 @@ def test_no_page_runs_what_memory_says(opens: Opens, open_tab: OpenTab) -> None:
             assert not page.evaluate("[...document.querySelectorAll('*')].some(e => e.onerror)")
 
 
-def test_a_preview_runs_nothing(house: Site, open_tab: OpenTab) -> None:
+def test_a_preview_runs_nothing(admin_site: Site, open_tab: OpenTab) -> None:
     """Though its HTML is put into the page by a script."""
-    page = open_tab(house).open(ADDRESSES["edit"])
+    page = open_tab(admin_site).open(ADDRESSES["edit"])
     page.get_by_label("Text of MEMORY.md").fill(f"{EVERYTHING}\n\n## Last\n\nthe end")
     page.locator("#preview h2", has_text="Last").wait_for()
     assert page.locator("#preview img, #preview script, #preview iframe").count() == 0
 
 
-def test_a_notice_is_text(house: Site, open_tab: OpenTab) -> None:
+def test_a_notice_is_text(admin_site: Site, open_tab: OpenTab) -> None:
     """Whoever set its cookie."""
-    tab = open_tab(house)
+    tab = open_tab(admin_site)
     value = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
-    cookie = {"name": "looseleaf_notice", "value": value, "url": f"{house.base}/admin"}
+    cookie = {"name": "looseleaf_notice", "value": value, "url": f"{admin_site.base}/admin"}
     tab.page.context.add_cookies([cookie])  # type: ignore[list-item]
     page = tab.open("/admin")
     assert page.locator(".note.good").inner_text() == "<img src=x onerror=alert(1)>"

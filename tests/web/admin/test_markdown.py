@@ -38,7 +38,7 @@ def test_hostile_text_stays_text(text: str) -> None:
     elements = set(re.findall(r"<([a-z0-9]+)", html))
     assert elements <= ELEMENTS
     attributes = set(re.findall(r"<[a-z0-9]+((?: [a-z-]+=\"[^\"]*\")*)", html))
-    names = {name for one in attributes for name in re.findall(r" ([a-z-]+)=", one)}
+    names = {name for attribute in attributes for name in re.findall(r" ([a-z-]+)=", attribute)}
     assert names <= {"href", "rel", "class", "id", "start"}
     for address in re.findall(r'href="([^"]*)"', html):
         assert address.startswith(("http://", "https://", "mailto:", "/pages/"))

@@ -19,9 +19,9 @@ EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
 
 
 @pytest.mark.parametrize("path", ADDRESSES.values())
-def test_a_page_asks_to_sign_in(shown_house: Site, path: str) -> None:
+def test_a_page_asks_to_sign_in(shown_site: Site, path: str) -> None:
     """And leads back to itself afterwards."""
-    answer = shown_house.client.get(path)
+    answer = shown_site.client.get(path)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login?next=/admin")
 
@@ -32,9 +32,9 @@ def test_the_bare_address_leads_to_the_site(site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ADDRESSES.values())
-def test_a_page_is_shown_in_the_frame(shown_house: Site, path: str) -> None:
+def test_a_page_is_shown_in_the_frame(shown_site: Site, path: str) -> None:
     """With the workspace, the user, the agents, and a strict policy."""
-    browser, _csrf = shown_house.sign_in()
+    browser, _csrf = shown_site.sign_in()
     answer = browser.get(path)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-security-policy"] == POLICY
@@ -45,12 +45,12 @@ def test_a_page_is_shown_in_the_frame(shown_house: Site, path: str) -> None:
     assert "<script>" not in answer.text
 
 
-def test_a_link_signs_in_and_leads_to_the_page(house: Site, open_tab: OpenTab) -> None:
+def test_a_link_signs_in_and_leads_to_the_page(admin_site: Site, open_tab: OpenTab) -> None:
     """A deep link that is opened without a session comes back after the sign-in."""
-    tab = open_tab(house)
+    tab = open_tab(admin_site)
     tab.page.context.clear_cookies()
     page = tab.open("/admin/agents/ada/pages")
-    code = house.run("looseleaf/create-login-link")["token"]
+    code = admin_site.run("looseleaf/create-login-link")["token"]
     page.goto(f"{page.url}#{code}")
     page.reload()
     # The address is that of the page already while the sign-in is still shown there.
@@ -58,12 +58,12 @@ def test_a_link_signs_in_and_leads_to_the_page(house: Site, open_tab: OpenTab) -
     page.wait_for_url("**/admin/agents/ada/pages")
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/login")
-    assert house.base + "/login" == page.url
+    assert admin_site.base + "/login" == page.url
 
 
-def test_what_is_not_there_is_said_in_the_frame(house: Site) -> None:
+def test_what_is_not_there_is_said_in_the_frame(admin_site: Site) -> None:
     """In a sentence, with its status and a way on."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     answer = browser.get("/admin/agents/nobody/pages")
     assert answer.status_code == 404
     assert "Go to the agents" in answer.text
@@ -77,17 +77,17 @@ def forms() -> list[str]:
     call_features("register_admin_pages", pages=pages)
     parts = {"{agent}": "ada", "{layer}": "agent", "{file:path}": "MEMORY.md"}
     parts |= {"{user}": "eve", "{session}": "none", "{pipeline}": "1", "{flow}": "1", "{job}": "1"}
-    paths = [one.path for one in pages.all() if one.submit is not None]
+    paths = [item.path for item in pages.all() if item.submit is not None]
     for part, text in parts.items():
         paths = [path.replace(part, text) for path in paths]
     return paths
 
 
 @pytest.mark.parametrize("path", forms())
-def test_no_form_is_taken_without_its_token(shown_house: Site, path: str) -> None:
+def test_no_form_is_taken_without_its_token(shown_site: Site, path: str) -> None:
     """Nor from another site's page, nor from someone who is not signed in."""
     assert "{" not in path, "give the new part of the address a text in forms()"
-    browser, csrf = shown_house.sign_in()
+    browser, csrf = shown_site.sign_in()
     assert browser.post(path, data={"x": "y"}).status_code == 403
     assert browser.post(path, data={"csrf": "0" * 64}).status_code == 403
     foreign = {"origin": "http://evil.example"}
@@ -95,22 +95,22 @@ def test_no_form_is_taken_without_its_token(shown_house: Site, path: str) -> Non
     site_header = {"sec-fetch-site": "same-site"}
     assert browser.post(path, data={"csrf": csrf}, headers=site_header).status_code == 403
     assert (
-        shown_house.client.post(path, data={"csrf": csrf}).headers["location"].startswith("/login")
+        shown_site.client.post(path, data={"csrf": csrf}).headers["location"].startswith("/login")
     )
 
 
-def test_a_form_signs_in_without_scripts(house: Site, open_tab: OpenTab) -> None:
+def test_a_form_signs_in_without_scripts(admin_site: Site, open_tab: OpenTab) -> None:
     """By a pasted link; a wrong one says so, and another site is never led to."""
-    tab = open_tab(house, java_script_enabled=False)
+    tab = open_tab(admin_site, java_script_enabled=False)
     tab.page.context.clear_cookies()
     page = tab.open("/login?next=//evil.example/")
     page.get_by_label("One-time link").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     assert "looseleaf tokens login" in page.locator("#status").inner_text()
-    link = f"{house.base}/login#{house.run('looseleaf/create-login-link')['token']}"
+    link = f"{admin_site.base}/login#{admin_site.run('looseleaf/create-login-link')['token']}"
     page.get_by_label("One-time link").fill(link)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{house.base}/admin")
+    page.wait_for_url(f"{admin_site.base}/admin")
 
 
 def test_a_page_of_a_plugin_stands_in_the_frame(

@@ -15,14 +15,14 @@ MOST_HTML = 40_000
 
 
 @pytest.mark.parametrize("path", ADDRESSES.values())
-def test_a_page_is_light(shown_house: Site, path: str) -> None:
+def test_a_page_is_light(shown_site: Site, path: str) -> None:
     """With every script and style, as they are sent."""
-    browser, _csrf = shown_house.sign_in()
+    browser, _csrf = shown_site.sign_in()
     answer = browser.get(path)
     names = set(re.findall(r"/static/[0-9a-f]+/([\w.-]+)", answer.text))
     assert {"admin.css", "frame.js"} <= names
     everything = len(answer.content) + sum(
-        len(one.gzip_content) for one in read_static_files().values()
+        len(file.gzip_content) for file in read_static_files().values()
     )
     assert everything < MOST_BYTES
     assert len(answer.content) < MOST_HTML

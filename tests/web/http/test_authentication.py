@@ -58,7 +58,9 @@ def test_a_token_means_its_own_agent(site: Site) -> None:
     for name in ("agent", "agent_id", "agent_slug"):
         other = site.ask("GET", MEMORY, ada, params={name: "bob" if name != "agent_id" else "2"})
         assert other.json()["code"] == "agent_missing"
-    assert [one["slug"] for one in site.ask("GET", f"{API}/agents", ada).json()["data"]] == ["ada"]
+    assert [item["slug"] for item in site.ask("GET", f"{API}/agents", ada).json()["data"]] == [
+        "ada"
+    ]
 
 
 def test_a_token_ends_when_it_expires(site: Site) -> None:
@@ -198,7 +200,7 @@ def test_a_person_makes_a_token_and_a_token_does_not(site: Site, token: str) -> 
     assert made.status_code == 201
     assert site.ask("GET", MEMORY, made.json()["data"]["token"]).status_code == 200
     listed = browser.get(f"{API}/agents/ada/tokens").json()["data"]
-    assert [one["token"] for one in listed] == ["", ""]
+    assert [item["token"] for item in listed] == ["", ""]
     assert site.ask("POST", f"{API}/agents/ada/tokens", token, json={}).status_code == 403
     ended = browser.delete(f"{API}/tokens/{made.json()['data']['id']}", headers=headers)
     assert ended.status_code == 200
@@ -225,7 +227,7 @@ def test_a_wrong_password_is_slowed_down_by_login_and_address(site: Site) -> Non
     site.user("bert", password="a long password")
     for login in ("admin", "nobody"):
         answers = [basic(site, login, "x") for _ in range(MOST + 1)]
-        assert [one.status_code for one in answers] == [401] * MOST + [429]
+        assert [item.status_code for item in answers] == [401] * MOST + [429]
         assert answers[-1].json()["code"] == "too_many_failures"
     given = {"login": "bert", "password": "a long password"}
     assert site.client.post("/login", json=given).status_code == 200

@@ -15,7 +15,7 @@ from tests.web.conftest import API, ENDPOINTS, Opens, Site
 
 STALE = f'"{"0" * 64}"'
 TODAY = "2026-04-17"
-CHANGING = sorted(name for name, one in CATALOG.items() if not one.read_only)
+CHANGING = sorted(name for name, operation in CATALOG.items() if not operation.read_only)
 VERSIONED = sorted(name for name in CHANGING if CATALOG[name].changes_page)
 WHOLE = "# Memory\n\n## State\n\n- one\n"
 # Arguments with which each operation that changes one page, pipeline or flow would change it.
@@ -150,9 +150,9 @@ def test_no_address_changes_anything_for_a_stale_version(administrator: tuple[Si
         taken |= set(re.findall(r"\{(\w+)\}", one.path))
         arguments = ARGUMENTS.get(one.operation, {})
         given = {name: text for name, text in arguments.items() if name not in taken}
-        sent: dict[str, Any] = {"params" if one.method == "DELETE" else "json": given}
-        answer = site.ask(one.method, API + path, token, headers={"if-match": STALE}, **sent)
-        status = 412 if one.operation in VERSIONED else 400
+        sent: dict[str, Any] = {"params" if endpoint.method == "DELETE" else "json": given}
+        answer = site.ask(endpoint.method, API + path, token, headers={"if-match": STALE}, **sent)
+        status = 412 if endpoint.operation in VERSIONED else 400
         assert (path, answer.status_code) == (path, status), answer.text
         assert versions(site) == before, path
 

@@ -22,18 +22,18 @@ def test_every_operation_is_listed_with_its_schema(site: Site, token: str) -> No
     """The list is the catalog."""
     params = {"per_page": 1000}
     found = site.ask("GET", RUN, token, params=params)
-    assert {one["name"] for one in found.json()} == set(CATALOG)
+    assert {item["name"] for item in found.json()} == set(CATALOG)
     assert found.headers["x-wp-total"] == str(len(CATALOG))
     ours = site.ask("GET", OPERATIONS, token, params=params).json()["data"]
     assert ours == found.json()
-    for one in found.json():
-        accepted = build_accepted_schema(CATALOG[one["name"]])
-        assert one["input_schema"] == json.loads(json.dumps(accepted))
-        assert one["output_schema"]["type"] == "object"
-        assert one["label"]
-        assert one["category"] == CATALOG[one["name"]].categories[0]
-        assert site.ask("GET", f"{RUN}/{one['name']}", token).json() == one
-        assert site.ask("GET", f"{OPERATIONS}/{one['name']}", token).json()["data"] == one
+    for item in found.json():
+        accepted = build_accepted_schema(CATALOG[item["name"]])
+        assert item["input_schema"] == json.loads(json.dumps(accepted))
+        assert item["output_schema"]["type"] == "object"
+        assert item["label"]
+        assert item["category"] == CATALOG[item["name"]].categories[0]
+        assert site.ask("GET", f"{RUN}/{item['name']}", token).json() == item
+        assert site.ask("GET", f"{OPERATIONS}/{item['name']}", token).json()["data"] == item
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -42,7 +42,7 @@ def test_the_published_arguments_are_those_that_are_taken(name: str) -> None:
     operation = CATALOG[name]
     published = set(build_accepted_schema(operation)["properties"])
     taken = set()
-    every = {one for known in CATALOG.values() for one in build_input_schema(known)["properties"]}
+    every = {item for known in CATALOG.values() for item in build_input_schema(known)["properties"]}
     for argument in {*every, *SYNONYMS, *published}:
         try:
             parse_arguments(operation, {argument: object()})
@@ -58,7 +58,7 @@ def test_our_own_route_gives_the_whole_result(site: Site, token: str) -> None:
     name = "datamachine/list-agent-memory-sections"
     flat = site.ask("POST", f"{RUN}/{name}/run", token, json=asked).json()
     whole = site.ask("POST", f"{OPERATIONS}/{name}", token, json=asked).json()
-    assert flat["sections"] == [one["name"] for one in whole["data"]]
+    assert flat["sections"] == [item["name"] for item in whole["data"]]
     assert {"position", "line", "bytes"} <= set(whole["data"][0])
 
 
@@ -121,7 +121,7 @@ def test_arguments_may_come_from_address_query_and_body(site: Site, token: str) 
     assert twice.json()["code"] == "invalid_argument"
     found = site.ask("GET", f"{API}/prompt?mode=chat&deny=SOUL.md,USER.md", token)
     assert found.status_code == 200
-    assert "Soul" not in [one["name"] for one in found.json()["data"]["messages"]]
+    assert "Soul" not in [message["name"] for message in found.json()["data"]["messages"]]
 
 
 def test_lists_come_in_parts(site: Site, token: str) -> None:
@@ -129,13 +129,13 @@ def test_lists_come_in_parts(site: Site, token: str) -> None:
     for number in range(5):
         site.ask("PUT", f"{PAGE}/page-{number}.md", token, content=b"x")
     whole = site.ask("GET", PAGE, token)
-    names = [one["filename"] for one in whole.json()["data"]]
+    names = [item["filename"] for item in whole.json()["data"]]
     assert {"size", "modified"} <= set(whole.json()["data"][0])
     parts: list[str] = []
     for page in (1, 2, 3, 4, 5, 6):
         part = site.ask("GET", PAGE, token, params={"page": page, "per_page": 2})
         assert part.headers["x-wp-total"] == str(len(names)) == str(part.json()["total"])
-        parts += [one["filename"] for one in part.json()["data"]]
+        parts += [item["filename"] for item in part.json()["data"]]
     assert parts == names
     for wrong in ({"page": 0}, {"per_page": 0}, {"per_page": 1001}, {"page": "x"}, {"page": "-1"}):
         assert site.ask("GET", PAGE, token, params=wrong).status_code == 400
@@ -182,7 +182,7 @@ def test_agents_users_grants_and_settings_over_rest(site: Site) -> None:
     wrong = {"daily_memory_enabled": False, "nonsense": 1}
     refused = browser.request("PATCH", f"{API}/settings", headers=headers, json=wrong)
     assert refused.status_code == 400
-    settings = {one["name"]: one["setting"] for one in do("GET", "/settings")["data"]}  # type: ignore[attr-defined]
+    settings = {item["name"]: item["setting"] for item in do("GET", "/settings")["data"]}  # type: ignore[attr-defined]
     assert settings["daily_memory_enabled"] is True  # all or none
     assert settings["require_if_match"] is False
     assert do("GET", "/settings")["success"] is True

@@ -39,8 +39,8 @@ def test_every_operation_answers_as_its_schema_says(
         if name in LOCAL or (route == "run" and given.get("date") == "2001-01-01"):
             continue  # the plugin answers a day without a page by 404
         filled = {
-            key: known[one[1:-1]] if isinstance(one, str) and one[:1] == "{" else one
-            for key, one in given.items()
+            key: known[item[1:-1]] if isinstance(item, str) and item[:1] == "{" else item
+            for key, item in given.items()
         }
         if name == "looseleaf/show-gate-address":
             run_until_waiting(site.workspace, filled["job"])

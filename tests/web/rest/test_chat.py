@@ -198,7 +198,7 @@ def test_sessions_have_addresses(chatty: Site, mine: str) -> None:
     assert (listed["total"], listed["limit"]) == (1, 5)
     assert listed["sessions"][0]["unread_count"] == 1
     shown = chatty.ask("GET", f"{CHAT}/{session}", mine).json()["data"]
-    assert [one["role"] for one in shown["messages"]] == ["user", "assistant"]
+    assert [message["role"] for message in shown["messages"]] == ["user", "assistant"]
     found = chatty.ask("GET", f"{CHAT}/sessions/search?query=TEA", mine).json()["data"]
     assert found[0]["session_id"] == session
     named = chatty.ask("PATCH", f"{CHAT}/{session}", mine, json={"title": "Tea"})
@@ -221,7 +221,7 @@ def test_who_said_what_is_not_in_the_audit_but_that_they_did_is(chatty: Site, mi
     for stream in (False, True):
         chatty.ask("POST", CHAT, mine, json={"message": "very private", "stream": stream})
     audit = chatty.run("looseleaf/list-audit")
-    assert [one["event"]["action"] for one in audit][:2] == ["datamachine/send-message"] * 2
+    assert [item["event"]["action"] for item in audit][:2] == ["datamachine/send-message"] * 2
     assert "very private" not in str(audit)
 
 

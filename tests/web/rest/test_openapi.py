@@ -44,7 +44,7 @@ def test_every_address_and_method_is_described(site: Site) -> None:
     """What the router answers is in the document, and nothing else is."""
     paths = document(site)["paths"]
     described = {(path, method.upper()) for path, methods in paths.items() for method in methods}
-    served = {(NAMESPACE + one.path, one.method) for one in ENDPOINTS}
+    served = {(NAMESPACE + item.path, item.method) for item in ENDPOINTS}
     for path, by_method in HANDLERS.items():
         plain = path.replace(":page}", "}").replace(":path}", "}")
         served |= {(plain, method) for method in by_method if path not in FOR_PEOPLE}
@@ -56,11 +56,11 @@ def test_every_address_and_method_is_described(site: Site) -> None:
 
 def test_identities_are_unique_and_everything_has_a_summary(site: Site) -> None:
     """So that clients can be generated."""
-    found = [one for methods in document(site)["paths"].values() for one in methods.values()]
-    named = [one["operationId"] for one in found if "operationId" in one]
+    found = [item for methods in document(site)["paths"].values() for item in methods.values()]
+    named = [item["operationId"] for item in found if "operationId" in item]
     assert len(named) == len(set(named))
-    assert all(one["summary"] for one in found)
-    assert all(one["responses"] for one in found)
+    assert all(item["summary"] for item in found)
+    assert all(item["responses"] for item in found)
 
 
 def test_every_endpoint_names_an_operation() -> None:
@@ -117,7 +117,7 @@ def seed_number(seed: int) -> int:
 
 def _told(failure: BaseException) -> str:
     inner = failure.exceptions if isinstance(failure, BaseExceptionGroup) else (failure,)
-    return "\n".join(str(one) for one in inner)
+    return "\n".join(str(item) for item in inner)
 
 
 def _try(operation: Any, mode: GenerationMode, headers: dict[str, str], number: int) -> None:  # noqa: ANN401

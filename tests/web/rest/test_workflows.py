@@ -49,7 +49,7 @@ def test_flows_at_the_routes_of_the_plugin(site: Site) -> None:
     assert put.json()["data"] == {"memory_files": ["a.md"]}
     assert site.ask("GET", files, token).json()["data"] == {"memory_files": ["a.md"]}
     listed = site.ask("GET", f"{FLOWS}?pipeline_id=1", token).json()["data"]
-    assert [one["slug"] for one in listed] == ["morning"]
+    assert [item["slug"] for item in listed] == ["morning"]
     queued = site.ask("POST", f"{FLOWS}/1/queue", token, json={"prompt": "Go"})
     assert queued.json()["data"]["prompt_queue"] == ["Go"]
     gone = site.ask("DELETE", f"{FLOWS}/9", token)
@@ -94,7 +94,7 @@ def test_the_prompt_of_a_flow_over_rest(site: Site) -> None:
     site.ask("POST", FLOWS, token, json={"pipeline": 1, "name": "Morning"})
     asked = f"{API}/prompt/explain?mode=pipeline&flow_id=1"
     candidates = site.ask("GET", asked, token).json()["data"]["candidates"]
-    assert {one["name"]: one["rule"] for one in candidates}["a.md"] == "missing"
+    assert {candidate["name"]: candidate["rule"] for candidate in candidates}["a.md"] == "missing"
 
 
 def test_an_agent_builds_no_pipelines_unless_its_token_says_so(site: Site, token: str) -> None:

@@ -56,8 +56,8 @@ def test_two_writes_of_a_day_are_one_artifact() -> None:
         {"tool_name": "agent_daily_memory", "success": False, "content": "no"},
         {},
     )
-    one, two = (call("agent_daily_memory", DAY, number, content="- x") for number in (3, 4))
-    job = state(one, two)
+    first, second = (call("agent_daily_memory", DAY, number, content="- x") for number in (3, 4))
+    job = state(first, second)
     outcome = job.outcomes["draft"]
     job = JobState(
         job.job,
@@ -99,7 +99,7 @@ def test_a_day_that_cannot_be_read_falls_back_to_what_was_written(
     arguments = {"content": content} if content is not None else {}
     job = state(call("agent_daily_memory", DAY, 3, **arguments))
     artifacts = build_artifacts(job, "ada", lambda _scope: None)
-    assert [one.content for one in artifacts.daily_memory_artifacts] == (
+    assert [item.content for item in artifacts.daily_memory_artifacts] == (
         [artifact] if artifact else []
     )
 

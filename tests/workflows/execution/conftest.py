@@ -1,4 +1,4 @@
-"""A house: a workspace with steps of the tests' own, on SQLite and on PostgreSQL."""
+"""A worker harness: a workspace with steps of the tests' own, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflows.execution.house import House
+from tests.workflows.execution.house import WorkerHarness
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    """Yield a house on SQLite."""
-    fresh_house = House(tmp_path / "root")
-    yield fresh_house
-    fresh_house.close()
+def harness(tmp_path: Path) -> Iterator[WorkerHarness]:
+    """Yield a harness on SQLite."""
+    fresh_harness = WorkerHarness(tmp_path / "root")
+    yield fresh_harness
+    fresh_harness.close()
 
 
 @pytest.fixture
-def any_house(tmp_path: Path, database_url: str) -> Iterator[House]:
-    """Yield a house on each database in turn."""
-    fresh_house = House(tmp_path / "root", database_url)
-    yield fresh_house
-    fresh_house.close()
+def any_harness(tmp_path: Path, database_url: str) -> Iterator[WorkerHarness]:
+    """Yield a harness on each database in turn."""
+    fresh_harness = WorkerHarness(tmp_path / "root", database_url)
+    yield fresh_harness
+    fresh_harness.close()

@@ -145,7 +145,7 @@ class Observer:
         self.jobs.append(job)
 
 
-class House:
+class WorkerHarness:
     """A workspace, its database of jobs, and the workers that a test starts."""
 
     def __init__(self, root: Path, database_url: str = "") -> None:
@@ -239,13 +239,13 @@ class House:
 
 def main(root: str, database_url: str = "") -> None:
     """Run a worker until a signal comes."""
-    house = House(Path(root), database_url)
+    harness = WorkerHarness(Path(root), database_url)
     stop_event = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop_event.set())
-    with house.working():
+    with harness.working():
         print("working", flush=True)  # noqa: T201 - the test waits for this line
         stop_event.wait()
-    house.close()
+    harness.close()
 
 
 if __name__ == "__main__":

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.workflows.execution.house import House
+from tests.workflows.execution.house import WorkerHarness
 
 
 @contextmanager
-def worker_process(house: House) -> Iterator[subprocess.Popen[str]]:
+def worker_process(harness: WorkerHarness) -> Iterator[subprocess.Popen[str]]:
     """Run a worker in a process of its own."""
     command = [sys.executable, "-m", "tests.workflows.execution.house"]
     process = subprocess.Popen(
-        [*command, str(house.root), house.database_url],
+        [*command, str(harness.root), harness.database_url],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[3],
@@ -32,7 +32,9 @@ def worker_process(house: House) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def kill_and_finish(house: House, deaths: list[tuple[int, str]], folder: Path) -> list[int]:
+def kill_and_finish(
+    harness: WorkerHarness, deaths: list[tuple[int, str]], folder: Path
+) -> list[int]:
     """Run a job for each death, by processes that die there, and then by one that lives."""
     jobs = []
     for number, (step, point) in enumerate(deaths):
@@ -40,13 +42,13 @@ def kill_and_finish(house: House, deaths: list[tuple[int, str]], folder: Path) -
         steps += [("note", {}), ("note", {})]
         mark = str(folder / f"died-{number}")
         steps[step][1].update(die=point, mark=mark)
-        jobs.append(house.add(*steps).id)
-        with worker_process(house) as process:
+        jobs.append(harness.add(*steps).id)
+        with worker_process(harness) as process:
             process.wait()  # it has killed itself
         assert Path(mark).exists()
-    with worker_process(house):
+    with worker_process(harness):
         for job_id in jobs:
-            assert house.wait_for_end(job_id).status == "completed"
+            assert harness.wait_for_end(job_id).status == "completed"
     return jobs
 
 
@@ -57,28 +59,30 @@ def expected_notes(jobs: list[int]) -> list[str]:
     )
 
 
-def test_a_worker_that_dies_in_a_step_repeats_no_change(any_house: House, tmp_path: Path) -> None:
+def test_a_worker_that_dies_in_a_step_repeats_no_change(
+    any_harness: WorkerHarness, tmp_path: Path
+) -> None:
     """At the begin and end of a step without an effect, and around the change of a page."""
-    house = any_house
+    harness = any_harness
     deaths = [(0, "end"), (1, "begin"), (1, "middle"), (1, "end"), (2, "end")]
-    jobs = kill_and_finish(house, deaths, tmp_path)
-    assert sorted(house.notes) == expected_notes(jobs)
-    revisions = house.workspace.history.revisions(
-        house.workspace.agents.resolve("ada").shelf.page("notes.md")
+    jobs = kill_and_finish(harness, deaths, tmp_path)
+    assert sorted(harness.notes) == expected_notes(jobs)
+    revisions = harness.workspace.history.revisions(
+        harness.workspace.agents.resolve("ada").shelf.page("notes.md")
     )
     assert len(revisions) == 2 * len(jobs)
 
 
-def test_a_survivor_finishes_the_jobs_of_a_dead_worker(any_house: House) -> None:
+def test_a_survivor_finishes_the_jobs_of_a_dead_worker(any_harness: WorkerHarness) -> None:
     """Within thirty seconds, whichever database they share."""
-    house = any_house
-    job = house.add(("say", {"text": "x"}), ("linger", {}), ("note", {}))
-    with worker_process(house) as first:
-        house.wait(job.id, lambda job: bool(job.steps[1].progress))
-        with worker_process(house):
+    harness = any_harness
+    job = harness.add(("say", {"text": "x"}), ("linger", {}), ("note", {}))
+    with worker_process(harness) as first:
+        harness.wait(job.id, lambda job: bool(job.steps[1].progress))
+        with worker_process(harness):
             first.kill()
             first.wait()
-            house.wait(job.id, lambda job: job.steps[1].attempts == 2, seconds=30.0)
-            house.store.jobs.request(job.id, "cancel")
-            assert house.wait_for_end(job.id).status == "cancelled"
-    assert house.store.jobs.find(job.id).steps[0].attempts == 1
+            harness.wait(job.id, lambda job: job.steps[1].attempts == 2, seconds=30.0)
+            harness.store.jobs.request(job.id, "cancel")
+            assert harness.wait_for_end(job.id).status == "cancelled"
+    assert harness.store.jobs.find(job.id).steps[0].attempts == 1

@@ -12,7 +12,7 @@ from tests.workflows.steps.conftest import Bench
 def test_every_type_is_registered_by_our_own_plugin(bench: Bench) -> None:
     """The hook that plugins use brings them in."""
     types = step_types_of(bench.workspace)
-    assert {step_type.name for step_type in CORE_STEPS} <= {one.name for one in types.all()}
+    assert {step_type.name for step_type in CORE_STEPS} <= {item.name for item in types.all()}
     (own,) = (
         plugin for plugin in bench.workspace.registries.plugins() if plugin.name == "looseleaf"
     )

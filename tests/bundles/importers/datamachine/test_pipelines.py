@@ -92,7 +92,7 @@ def test_any_json_is_read(config: dict[str, Any], flow_config: Any, scheduling: 
 
 def test_ids() -> None:
     """A number above 0, as JSON or as text."""
-    assert [read_id(one) for one in (3, "3", 0, -1, "", "x", True, None, 3.0, "٣")] == [
+    assert [read_id(item) for item in (3, "3", 0, -1, "", "x", True, None, 3.0, "٣")] == [
         *(3, 3),
         *[0] * 8,
     ]

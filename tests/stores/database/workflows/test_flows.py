@@ -58,7 +58,7 @@ def test_slugs_are_unique_in_a_pipeline(definitions: SqlDefinitions) -> None:
     assert [flow.slug for flow in flows] == ["morning-edition", "morning-edition-2"]
     assert definitions.flows.add(replace(MORNING, pipeline_id=other)).slug == "morning-edition"
     with pytest.raises(SlugTaken):
-        definitions.flows.change(flows[1].id, lambda one: replace(one, slug="morning-edition"))
+        definitions.flows.change(flows[1].id, lambda item: replace(item, slug="morning-edition"))
 
 
 def test_flows_are_listed_by_name(definitions: SqlDefinitions) -> None:
@@ -78,11 +78,11 @@ def test_a_flow_is_changed_and_deleted(definitions: SqlDefinitions, clock: Clock
     """Only what the edit says."""
     added = definitions.flows.add(MORNING)
     clock.advance(seconds=5)
-    edited = definitions.flows.change(added.id, lambda one: replace(one, name="Evening"))
+    edited = definitions.flows.change(added.id, lambda item: replace(item, name="Evening"))
     assert edited == replace(added, name="Evening", updated=clock.now)
     assert definitions.flows.delete(added.id, nothing)
     assert not definitions.flows.delete(added.id, nothing)
-    assert definitions.flows.change(added.id, lambda one: one) is None
+    assert definitions.flows.change(added.id, lambda item: item) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_repeated_step_takes_the_same_prompt(definitions: SqlDefinitions) -> N
     keys = ["job-1:ai", "job-1:ai", "job-2:ai", "job-3:ai"]
     prompts = [definitions.flows.take_prompt(flow.id, key) for key in keys]
     assert prompts == ["one", "one", "two", None]
-    definitions.flows.change(flow.id, lambda one: replace(one, prompt_queue=QUEUE))
+    definitions.flows.change(flow.id, lambda item: replace(item, prompt_queue=QUEUE))
     assert definitions.flows.take_prompt(flow.id, "job-3:ai") is None
     assert definitions.flows.take_prompt(99, "job-1:ai") is None
 

@@ -64,7 +64,7 @@ def test_slugs_are_unique_in_an_agent(definitions: SqlDefinitions) -> None:
     with pytest.raises(SlugTaken):
         definitions.pipelines.add(replace(NEWS, slug="daily-music-news"))
     with pytest.raises(SlugTaken):
-        definitions.pipelines.change(2, lambda one: replace(one, slug="daily-music-news"))
+        definitions.pipelines.change(2, lambda item: replace(item, slug="daily-music-news"))
     assert definitions.pipelines.list()[1] == 4
 
 
@@ -72,17 +72,17 @@ def test_pipelines_added_at_once_get_slugs_of_their_own(definitions: SqlDefiniti
     """By many threads, as by many servers."""
     with ThreadPoolExecutor(6) as pool:
         added = list(pool.map(lambda _: definitions.pipelines.add(NEWS), range(6)))
-    assert len({one.slug for one in added}) == len({one.id for one in added}) == 6
+    assert len({item.slug for item in added}) == len({item.id for item in added}) == 6
 
 
 def test_pipelines_are_listed_by_name_with_their_number(definitions: SqlDefinitions) -> None:
     """Of all agents, of some, or a part of the list."""
     for name, agent in (("b", 1), ("C", 2), ("a", 1)):
         definitions.pipelines.add(replace(NEWS, name=name, agent_id=agent))
-    names = [one.name for one in definitions.pipelines.list()[0]]
+    names = [item.name for item in definitions.pipelines.list()[0]]
     assert names == ["a", "b", "C"]
     page, count = definitions.pipelines.list(agents=[1], limit=1, offset=1)
-    assert ([one.name for one in page], count) == (["b"], 2)
+    assert ([item.name for item in page], count) == (["b"], 2)
     assert definitions.pipelines.list(agents=[]) == ([], 0)
 
 
@@ -93,7 +93,7 @@ def test_changes_at_once_all_survive(definitions: SqlDefinitions) -> None:
     def add_file(number: int) -> None:
         definitions.pipelines.change(
             added.id,
-            lambda one: replace(one, memory_files=(*one.memory_files, f"{number}.md")),
+            lambda item: replace(item, memory_files=(*item.memory_files, f"{number}.md")),
         )
 
     with ThreadPoolExecutor(6) as pool:
@@ -131,7 +131,7 @@ def test_a_step_takes_its_settings_in_flows_along(definitions: SqlDefinitions) -
             step_settings=settings,
         )
     )
-    definitions.pipelines.change(pipeline.id, lambda one: replace(one, steps=one.steps[:1]))
+    definitions.pipelines.change(pipeline.id, lambda item: replace(item, steps=item.steps[:1]))
     smaller = definitions.flows.find(flow.id)
     assert smaller is not None
     assert smaller.step_settings == {"input": {"n": 2}}

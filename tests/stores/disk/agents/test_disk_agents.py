@@ -94,8 +94,8 @@ def test_renaming_moves_the_folder_and_keeps_id_pages_and_history(workspace: Wor
     renamed = workspace.agents.rename("ada", "lovelace", name="Lady")
     assert (renamed.id, renamed.slug, renamed.name) == (before.id, "lovelace", "Lady")
     assert not Path(workspace.root, "agents", "ada").exists()
-    for one in (workspace, other):
-        one.pages.append(scope, "two", change=BY)
+    for item in (workspace, other):
+        item.pages.append(scope, "two", change=BY)
     assert workspace.pages.text(scope) == "one\ntwo\ntwo\n"
     assert len(workspace.history.revisions(scope)) == 3
     with pytest.raises(AgentMissing, match="lovelace"):
@@ -137,10 +137,10 @@ def test_deleting_with_files_keeps_what_they_said(workspace: Workspace) -> None:
     assert not Path(workspace.root, "agents", "bob").exists()
     with pytest.raises(AgentMissing, match="looseleaf agents restore bob"):
         workspace.agents.resolve("bob")
-    assert [one.slug for one in operations.list_deleted_agents(workspace.context)] == ["bob"]
+    assert [agent.slug for agent in operations.list_deleted_agents(workspace.context)] == ["bob"]
     assert operations.restore_agent(workspace.context, "bob") == bob
     assert workspace.pages.text(scope) == "kept\n"
-    assert [one.number for one in workspace.history.revisions(scope)] == [1]
+    assert [revision.number for revision in workspace.history.revisions(scope)] == [1]
     assert operations.list_deleted_agents(workspace.context) == []
 
 

@@ -278,7 +278,7 @@ class TestRemoval:
         assert groups
         assert all(SECRET not in group._raw for group in groups)
         assert SECRET not in (folder / "log").read_bytes()
-        assert [one.number for one in history.revisions(MEMORY) if not one.kept] == [9]
+        assert [item.number for item in history.revisions(MEMORY) if not item.kept] == [9]
         assert history.content(MEMORY, 10) == text(10)
         assert history.verify(MEMORY) == PageVerdict(COUNT - 1)
 

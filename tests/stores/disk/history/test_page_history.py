@@ -104,7 +104,12 @@ class TestPurge:
             history.purge(MEMORY, number, change=CHANGE)
         assert list_files_with(root, SECRET) == []
         assert history.content(MEMORY, 4) == b"clean\n"
-        assert [one.kept for one in history.revisions(MEMORY)] == [False, False, False, True]
+        assert [revision.kept for revision in history.revisions(MEMORY)] == [
+            False,
+            False,
+            False,
+            True,
+        ]
 
     def test_a_secret_of_an_outside_edit_can_be_purged(
         self, store: DiskStore, history: DiskHistory, root: Path
@@ -113,10 +118,14 @@ class TestPurge:
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, SECRET)
         save_in_place(root, b"clean\n")
-        assert [one.number for one in history.revisions(MEMORY)] == [1, 2, 3]
+        assert [revision.number for revision in history.revisions(MEMORY)] == [1, 2, 3]
         history.purge(MEMORY, 2, change=CHANGE)
         assert list_files_with(root, SECRET) == []
-        assert [one.operation for one in history.revisions(MEMORY)] == ["write", "write", "outside"]
+        assert [revision.operation for revision in history.revisions(MEMORY)] == [
+            "write",
+            "write",
+            "outside",
+        ]
 
     def test_purging_the_version_before_leaves_the_present_one_safe(
         self, store: DiskStore, history: DiskHistory, root: Path
@@ -232,7 +241,7 @@ class TestPrune:
         advance_days(store, clock, days=50)
         save_in_place(root, b"by hand\n")
         assert history.prune(ADA, Retention()) == 1
-        assert [one.number for one in history.revisions(MEMORY)] == [2, 3, 4]
+        assert [revision.number for revision in history.revisions(MEMORY)] == [2, 3, 4]
         assert history.content(MEMORY, 3) == b"one\ntwo\nthree\n"
         assert history.content(MEMORY, 4) == b"by hand\n"
 
@@ -268,7 +277,7 @@ class TestDamage:
         for torn in (line[:1], line[: len(line) // 2], line[:-1], b"\0" * 100):
             log.write_bytes(whole + torn)
             revisions = history.revisions(MEMORY)
-            assert [one.hash for one in revisions] == [
+            assert [revision.hash for revision in revisions] == [
                 hash_content(b"one\n"),
                 hash_content(b"two\n"),
             ]
@@ -285,7 +294,7 @@ class TestDamage:
         """A first line that was never finished leaves a page with no history but its present."""
         put(store, MEMORY, b"one\n")
         log.write_bytes(log.read_bytes()[:40])
-        assert [one.operation for one in history.revisions(MEMORY)] == ["outside"]
+        assert [revision.operation for revision in history.revisions(MEMORY)] == ["outside"]
         assert put(store, MEMORY, b"two\n").revision == 2
 
     @pytest.mark.parametrize(
@@ -316,7 +325,7 @@ class TestDamage:
         """If someone removed our folder, pages stay and are written as ever."""
         put(store, MEMORY, b"one\n")
         os.rename(root / ".looseleaf", root / "elsewhere")
-        assert [one.operation for one in history.revisions(MEMORY)] == ["outside"]
+        assert [revision.operation for revision in history.revisions(MEMORY)] == ["outside"]
         assert history.content(MEMORY, 1) == b"one\n"
         assert history.pages(ADA) == []
         assert put(store, MEMORY, b"two\n").revision == 2
@@ -429,7 +438,7 @@ class TestLostNames:
         for number in lost:
             (log.parent / str(number)).unlink(missing_ok=True)
         assert [history.content(MEMORY, number) for number in range(1, 12)] == versions
-        assert all(one.kept for one in history.revisions(MEMORY))
+        assert all(revision.kept for revision in history.revisions(MEMORY))
         store.run_locked(
             MEMORY,
             lambda page, _: prune_versions(page.log, lambda _: [], present=b"newest\n", mode=0o600),
@@ -446,7 +455,7 @@ class TestLostNames:
             (history_folder_of(root) / str(number)).unlink(missing_ok=True)
             with pytest.raises(RevisionMissing):
                 history.content(MEMORY, number)
-        kept = [one.number for one in history.revisions(MEMORY) if one.kept]
+        kept = [revision.number for revision in history.revisions(MEMORY) if revision.kept]
         assert kept == [1, 4, 5]
 
     def test_names_are_synced_in_turn(

@@ -28,15 +28,15 @@ def test_conversations_are_found(opens: Opens) -> None:
     assert "<mark>zebra</mark>" in browser.get("/admin/search?q=zebra").text
 
 
-def test_nothing_found_says_so(house: Site) -> None:
+def test_nothing_found_says_so(admin_site: Site) -> None:
     """With what was looked for."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     assert "Nothing holds “unheard-of”." in browser.get("/admin/search?q=unheard-of").text
     assert "Type a word" in browser.get("/admin/search?q=").text
 
 
-def test_what_one_may_not_read_is_not_found(house: Site) -> None:
+def test_what_one_may_not_read_is_not_found(admin_site: Site) -> None:
     """The search runs with the rights of the one who asks."""
-    house.user("vera")
-    browser, _csrf = house.sign_in("vera")
+    admin_site.user("vera")
+    browser, _csrf = admin_site.sign_in("vera")
     assert "--allow-root" not in browser.get("/admin/search?q=allow-root").text

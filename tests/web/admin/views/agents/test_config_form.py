@@ -57,9 +57,9 @@ def test_an_empty_form_takes_everything_out() -> None:
     }
 
 
-def test_what_was_sent_is_what_is_shown(shown_house: Site) -> None:
+def test_what_was_sent_is_what_is_shown(shown_site: Site) -> None:
     """The fields of the form are those of the configuration that it makes."""
-    context, pages = shown_house.workspace.context, ["SOUL.md", "MEMORY.md"]
+    context, pages = shown_site.workspace.context, ["SOUL.md", "MEMORY.md"]
     sent = describe_form(context, FORM, pages)
     saved = describe_config(context, AgentConfig("ada", CONFIG), pages)
     assert sent == saved

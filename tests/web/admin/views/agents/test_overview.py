@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.web.conftest import Opens, Site
 
 
-def test_the_list_is_filtered(house: Site) -> None:
+def test_the_list_is_filtered(admin_site: Site) -> None:
     """By a part of the name or slug."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     text = browser.get("/admin?filter=wiki").text
     table = text.partition("<tbody>")[2].partition("</tbody>")[0]
     assert "wiki-builder" in table
@@ -31,10 +31,10 @@ def test_many_agents_come_in_parts(opens: Opens) -> None:
     assert "agent-059" in second
 
 
-def test_only_agents_that_one_may_see_are_listed(house: Site) -> None:
+def test_only_agents_that_one_may_see_are_listed(admin_site: Site) -> None:
     """At the side, too."""
-    house.user("vera")
-    browser, _csrf = house.sign_in("vera")
+    admin_site.user("vera")
+    browser, _csrf = admin_site.sign_in("vera")
     text = browser.get("/admin").text
     assert "No agents yet" in text
     assert "ada" not in text.partition("<tbody>")[2]

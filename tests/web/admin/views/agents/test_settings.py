@@ -16,60 +16,62 @@ def has_memory(site: Site) -> bool:
     return "Lessons Learned" in prompt["text"]
 
 
-def test_a_policy_is_previewed_while_it_is_chosen(house: Site, open_tab: OpenTab) -> None:
+def test_a_policy_is_previewed_while_it_is_chosen(admin_site: Site, open_tab: OpenTab) -> None:
     """Nothing is saved by the preview; saving does what it showed."""
-    page = open_tab(house).open(SETTINGS)
+    page = open_tab(admin_site).open(SETTINGS)
     page.get_by_label("Every page except these").check()
     page.get_by_label("MEMORY.md", exact=True).check()
     preview = page.locator("#preview .removed", has_text="MEMORY.md")
     preview.wait_for()
     assert "denied by this agent's policy" in preview.inner_text()
-    assert has_memory(house)
+    assert has_memory(admin_site)
     page.get_by_role("button", name="Save").click()
     page.locator(".note.good", has_text="follows these settings").wait_for()
-    assert not has_memory(house)
+    assert not has_memory(admin_site)
 
 
-def test_a_policy_is_previewed_and_saved_without_scripts(house: Site, open_tab: OpenTab) -> None:
+def test_a_policy_is_previewed_and_saved_without_scripts(
+    admin_site: Site, open_tab: OpenTab
+) -> None:
     """By a button; the form keeps what was chosen."""
-    page = open_tab(house, java_script_enabled=False).open(SETTINGS)
+    page = open_tab(admin_site, java_script_enabled=False).open(SETTINGS)
     page.get_by_label("Only these pages").check()
     page.get_by_label("SOUL.md", exact=True).check()
     page.get_by_role("button", name="Preview").click()
     assert "MEMORY.md" in page.locator("#preview .removed").all_inner_texts()[-1]
     assert page.get_by_label("SOUL.md", exact=True).is_checked()
     page.get_by_role("button", name="Save").click()
-    config = house.run("looseleaf/show-agent", agent="ada")["config"]
+    config = admin_site.run("looseleaf/show-agent", agent="ada")["config"]
     assert config["memory_policy"] == {"mode": "allow_only", "allow_only": ["SOUL.md"]}
 
 
-def test_models_and_daily_memory_are_set_and_taken_out(house: Site, open_tab: OpenTab) -> None:
+def test_models_and_daily_memory_are_set_and_taken_out(admin_site: Site, open_tab: OpenTab) -> None:
     """An empty field leaves the choice to the workspace."""
-    page = open_tab(house, java_script_enabled=False).open(SETTINGS)
+    page = open_tab(admin_site, java_script_enabled=False).open(SETTINGS)
     page.get_by_label("In conversations").fill("echo")
     page.get_by_label("Give the last days of its journal").check()
     page.get_by_label("Days", exact=True).fill("5")
     page.get_by_role("button", name="Save").click()
-    config = house.run("looseleaf/show-agent", agent="ada")["config"]
+    config = admin_site.run("looseleaf/show-agent", agent="ada")["config"]
     assert config["models"] == {"chat": "echo"}
     assert config["daily_memory"] == {"enabled": True, "recent_days": 5}
     page.get_by_label("In conversations").fill("")
     page.get_by_role("button", name="Save").click()
-    assert "models" not in house.run("looseleaf/show-agent", agent="ada")["config"]
+    assert "models" not in admin_site.run("looseleaf/show-agent", agent="ada")["config"]
 
 
-def test_settings_that_cannot_be_are_refused_with_what_was_typed(house: Site) -> None:
+def test_settings_that_cannot_be_are_refused_with_what_was_typed(admin_site: Site) -> None:
     """The reason stands above the form."""
-    browser, csrf = house.sign_in()
+    browser, csrf = admin_site.sign_in()
     form = {"csrf": csrf, "action": "save", "memory-mode": "default", "recent-days": "many"}
     answer = browser.post(SETTINGS, data=form)
     assert answer.status_code == 400
     assert "a whole number" in answer.text
 
 
-def test_an_agent_is_renamed_archived_and_deleted(house: Site, open_tab: OpenTab) -> None:
+def test_an_agent_is_renamed_archived_and_deleted(admin_site: Site, open_tab: OpenTab) -> None:
     """Its pages come along; deleting asks for its slug; it can be brought back."""
-    page = open_tab(house, java_script_enabled=False).open(SETTINGS)
+    page = open_tab(admin_site, java_script_enabled=False).open(SETTINGS)
     page.get_by_label("Name for people").fill("Ada Lovelace")
     page.get_by_label("Slug: names").fill("lovelace")
     page.get_by_role("button", name="Rename").click()
@@ -89,11 +91,11 @@ def test_an_agent_is_renamed_archived_and_deleted(house: Site, open_tab: OpenTab
 
 
 @pytest.mark.parametrize("action", ["save", "rename", "archived", "delete"])
-def test_a_viewer_changes_nothing(house: Site, action: str) -> None:
+def test_a_viewer_changes_nothing(admin_site: Site, action: str) -> None:
     """The fields are locked, and the operations refuse all the same."""
-    house.user("vera")
-    house.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
-    browser, csrf = house.sign_in("vera")
+    admin_site.user("vera")
+    admin_site.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
+    browser, csrf = admin_site.sign_in("vera")
     text = browser.get(SETTINGS).text
     assert '<fieldset class="plain" disabled>' in text
     assert "Its settings are changed by its admins" in text

@@ -8,9 +8,9 @@ from tests.web.conftest import Site
 READ = "/admin/agents/ada/pages/agent/MEMORY.md"
 
 
-def test_pages_are_listed_by_layer(house: Site) -> None:
+def test_pages_are_listed_by_layer(admin_site: Site) -> None:
     """With what makes each of them special."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     text = browser.get("/admin/agents/ada/pages").text
     order = ["SOUL.md", "MEMORY.md", "USER.md", "SITE.md", "RULES.md"]
     places = [text.index(f"{name}</a>") for name in order]
@@ -19,9 +19,9 @@ def test_pages_are_listed_by_layer(house: Site) -> None:
     assert "core page" in text
 
 
-def test_a_page_answers_what_who_and_what_for(house: Site) -> None:
+def test_a_page_answers_what_who_and_what_for(admin_site: Site) -> None:
     """What it is, who changed it last, and what the agent makes of it."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     text = browser.get(READ).text
     assert "injected in every mode" in text
     assert "changed <time" in text
@@ -30,18 +30,20 @@ def test_a_page_answers_what_who_and_what_for(house: Site) -> None:
     assert "of 8,192 bytes" in text
 
 
-def test_hidden_characters_are_reported(house: Site) -> None:
+def test_hidden_characters_are_reported(admin_site: Site) -> None:
     """Above the page, and in it by name."""
-    house.run("datamachine/append-agent-file", file="MEMORY.md", agent="ada", content="a\u202eb")
-    browser, _csrf = house.sign_in()
+    admin_site.run(
+        "datamachine/append-agent-file", file="MEMORY.md", agent="ada", content="a\u202eb"
+    )
+    browser, _csrf = admin_site.sign_in()
     text = browser.get(READ).text
     assert "a hidden character, the first is U+202E" in text
     assert '<mark class="hidden-character">U+202E</mark>' in text
 
 
-def test_the_keyboard_reaches_everything(house: Site, open_tab: OpenTab) -> None:
+def test_the_keyboard_reaches_everything(admin_site: Site, open_tab: OpenTab) -> None:
     """Shortcuts lead from page to page, and the help sheet lists them."""
-    page = open_tab(house).open("/admin")
+    page = open_tab(admin_site).open("/admin")
     page.keyboard.press("?")
     page.get_by_role("dialog").get_by_text("Search pages, journal").wait_for()
     page.keyboard.press("Escape")

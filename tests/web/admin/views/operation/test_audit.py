@@ -12,9 +12,9 @@ from tests.web.conftest import Opens, Site
 AUDIT = "/admin/audit"
 
 
-def test_entries_are_filtered_by_a_form(shown_house: Site, open_tab: OpenTab) -> None:
+def test_entries_are_filtered_by_a_form(shown_site: Site, open_tab: OpenTab) -> None:
     """Without JavaScript; the filters stay in the address and in the form."""
-    page = open_tab(shown_house, java_script_enabled=False).open(AUDIT)
+    page = open_tab(shown_site, java_script_enabled=False).open(AUDIT)
     page.get_by_label("Action").fill("create-token")
     page.get_by_label("By", exact=True).fill("operator")
     page.get_by_role("button", name="Filter").click()
@@ -26,19 +26,19 @@ def test_entries_are_filtered_by_a_form(shown_house: Site, open_tab: OpenTab) ->
     assert page.locator("tbody tr").count() > len(rows)
 
 
-def test_days_and_kinds_are_filters(shown_house: Site) -> None:
+def test_days_and_kinds_are_filters(shown_site: Site) -> None:
     """A kind that is none is left out; a day that is none is said."""
-    browser, _csrf = shown_house.sign_in()
-    today = format_date(shown_house.clock())
+    browser, _csrf = shown_site.sign_in()
+    today = format_date(shown_site.clock())
     assert "No entry matches" in browser.get(f"{AUDIT}?until=2001-01-01").text
     assert "<tbody>" in browser.get(f"{AUDIT}?since={today}&actor_kind=person").text
     assert "<tbody>" in browser.get(f"{AUDIT}?actor_kind=ghost").text
     assert browser.get(f"{AUDIT}?since=soon").status_code == 400
 
 
-def test_the_audit_is_verified(shown_house: Site) -> None:
+def test_the_audit_is_verified(shown_site: Site) -> None:
     """By its button."""
-    browser, _csrf = shown_house.sign_in()
+    browser, _csrf = shown_site.sign_in()
     assert "The audit is whole" in browser.get(f"{AUDIT}?verify=yes").text
 
 
@@ -72,11 +72,11 @@ def test_a_long_audit_comes_in_parts(opens: Opens) -> None:
     assert "Newest" in second
 
 
-def test_the_audit_needs_its_right(house: Site) -> None:
+def test_the_audit_needs_its_right(admin_site: Site) -> None:
     """That of reading logs."""
-    browser, _csrf = house.sign_in("eve")
+    browser, _csrf = admin_site.sign_in("eve")
     assert browser.get(AUDIT).status_code == 403
-    house.run("looseleaf/update-user", user="eve", capabilities=["view_logs"])
+    admin_site.run("looseleaf/update-user", user="eve", capabilities=["view_logs"])
     assert browser.get(AUDIT).status_code == 200
 
 

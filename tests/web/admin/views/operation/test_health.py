@@ -7,11 +7,11 @@ from tests.web.conftest import Site
 HEALTH = "/admin/health"
 
 
-def test_findings_are_shown_with_advice(house: Site) -> None:
+def test_findings_are_shown_with_advice(admin_site: Site) -> None:
     """They are those of the operation."""
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     text = browser.get(HEALTH).text
-    findings = house.run("looseleaf/check-workspace")
+    findings = admin_site.run("looseleaf/check-workspace")
     warnings = [finding for finding in findings if finding["status"] == "warning"]
     assert warnings
     assert text.index("Look at this") < text.index("In order")
@@ -20,19 +20,19 @@ def test_findings_are_shown_with_advice(house: Site) -> None:
     assert "looseleaf prompt check" in text
 
 
-def test_a_fault_comes_first(house: Site) -> None:
+def test_a_fault_comes_first(admin_site: Site) -> None:
     """A page that is no text, for example; reading everything finds more."""
-    path = f"{house.workspace.root}/agents/ada/MEMORY.md"
+    path = f"{admin_site.workspace.root}/agents/ada/MEMORY.md"
     with open(path, "wb") as file:
         file.write(b"\xff\xfe broken")
-    browser, _csrf = house.sign_in()
+    browser, _csrf = admin_site.sign_in()
     text = browser.get(f"{HEALTH}?verify=yes").text
     assert "MEMORY.md" in text
     assert "note good verdict" not in text
     assert "Check again, quickly" in text
 
 
-def test_health_needs_its_right(shown_house: Site) -> None:
+def test_health_needs_its_right(shown_site: Site) -> None:
     """Eve may only talk to agents."""
-    browser, _csrf = shown_house.sign_in("eve")
+    browser, _csrf = shown_site.sign_in("eve")
     assert browser.get(HEALTH).status_code == 403

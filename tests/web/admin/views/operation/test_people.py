@@ -10,9 +10,9 @@ from tests.web.conftest import Opens, Site
 PEOPLE = "/admin/people"
 
 
-def test_a_person_is_created_and_signs_in_by_a_link(house: Site, open_tab: OpenTab) -> None:
+def test_a_person_is_created_and_signs_in_by_a_link(admin_site: Site, open_tab: OpenTab) -> None:
     """All by forms, without JavaScript; the link is shown once."""
-    page = open_tab(house, java_script_enabled=False).open(PEOPLE)
+    page = open_tab(admin_site, java_script_enabled=False).open(PEOPLE)
     page.get_by_label("Login").fill("noor")
     page.get_by_label("Name", exact=True).fill("Noor Haddad")
     page.get_by_role("button", name="Create the person").click()
@@ -20,52 +20,52 @@ def test_a_person_is_created_and_signs_in_by_a_link(house: Site, open_tab: OpenT
     assert "Noor Haddad may talk to agents." in page.locator(".lead").inner_text()
     page.get_by_role("button", name="Make a login link").click()
     link = page.locator("code", has_text="/login#").inner_text()
-    answer = house.browser().post("/login", json={"link": link.partition("#")[2]})
+    answer = admin_site.browser().post("/login", json={"link": link.partition("#")[2]})
     assert answer.json()["data"]["user"] == "noor"
-    page.goto(f"{house.base}{PEOPLE}/noor")
+    page.goto(f"{admin_site.base}{PEOPLE}/noor")
     assert link not in page.content()
 
 
-def test_rights_are_sentences(shown_house: Site) -> None:
+def test_rights_are_sentences(shown_site: Site) -> None:
     """Of everyone, with roles on agents."""
-    browser, _csrf = shown_house.sign_in()
+    browser, _csrf = shown_site.sign_in()
     text = browser.get(PEOPLE).text
     assert "Administrator may do everything in this workspace." in text
     assert "Eve Adler may talk to agents and be operator of ada." in text
     assert "mallory is disabled and may do nothing." in text
 
 
-def test_rights_and_a_password_are_changed(house: Site, open_tab: OpenTab) -> None:
+def test_rights_and_a_password_are_changed(admin_site: Site, open_tab: OpenTab) -> None:
     """A short password is refused; a good one signs in."""
-    page = open_tab(house, java_script_enabled=False).open(f"{PEOPLE}/eve")
+    page = open_tab(admin_site, java_script_enabled=False).open(f"{PEOPLE}/eve")
     page.get_by_label("read the audit").check()
     page.get_by_role("button", name="Save").click()
     assert "read the audit" in page.locator(".lead").inner_text()
     page.get_by_label("Password, at least").fill("correct horse battery")
     page.get_by_role("button", name="Set the password").click()
     body = {"login": "eve", "password": "correct horse battery"}
-    assert house.browser().post("/login", json=body).status_code == 200
-    browser, csrf = house.sign_in()
+    assert admin_site.browser().post("/login", json=body).status_code == 200
+    browser, csrf = admin_site.sign_in()
     form = {"csrf": csrf, "action": "password", "password": "short"}
     assert browser.post(f"{PEOPLE}/eve", data=form).status_code == 400
     assert browser.post(f"{PEOPLE}/eve", data={**form, "password": ""}).status_code == 400
 
 
-def test_a_disabled_person_is_out_at_once(house: Site) -> None:
+def test_a_disabled_person_is_out_at_once(admin_site: Site) -> None:
     """With every sign-in; and in again when enabled."""
-    eve, _csrf = house.sign_in("eve")
-    browser, csrf = house.sign_in()
+    eve, _csrf = admin_site.sign_in("eve")
+    browser, csrf = admin_site.sign_in()
     answer = browser.post(f"{PEOPLE}/eve", data={"csrf": csrf, "action": "disable"})
     assert answer.status_code == 303
     assert eve.get("/admin").headers["location"].startswith("/login")
     browser.post(f"{PEOPLE}/eve", data={"csrf": csrf, "action": "enable"})
-    assert house.run("looseleaf/show-user", user="eve")["status"] == "active"
+    assert admin_site.run("looseleaf/show-user", user="eve")["status"] == "active"
 
 
-def test_one_sign_in_is_ended(house: Site, open_tab: OpenTab) -> None:
+def test_one_sign_in_is_ended(admin_site: Site, open_tab: OpenTab) -> None:
     """By its button, without touching the others."""
-    eve, _csrf = house.sign_in("eve")
-    page = open_tab(house, java_script_enabled=False).open(f"{PEOPLE}/eve")
+    eve, _csrf = admin_site.sign_in("eve")
+    page = open_tab(admin_site, java_script_enabled=False).open(f"{PEOPLE}/eve")
     page.locator(".credentials").get_by_role("button", name="End it").first.click()
     assert "refused at once" in page.locator(".note.good").inner_text()
     assert eve.get("/admin").headers["location"].startswith("/login")
@@ -85,7 +85,7 @@ def test_many_people_come_in_parts(opens: Opens) -> None:
 
 
 @pytest.mark.parametrize("path", [PEOPLE, f"{PEOPLE}/admin"])
-def test_people_are_for_administrators(house: Site, path: str) -> None:
+def test_people_are_for_administrators(admin_site: Site, path: str) -> None:
     """Others are refused by the operation, in a sentence."""
-    browser, _csrf = house.sign_in("eve")
+    browser, _csrf = admin_site.sign_in("eve")
     assert browser.get(path).status_code == 403

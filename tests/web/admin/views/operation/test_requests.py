@@ -43,7 +43,7 @@ def test_the_log_is_bounded() -> None:
     assert [entry.path for entry in recent.newest_first()] == ["/2", "/1"]
 
 
-def test_the_log_needs_its_right(house: Site) -> None:
+def test_the_log_needs_its_right(admin_site: Site) -> None:
     """That of reading logs."""
-    browser, _csrf = house.sign_in("eve")
+    browser, _csrf = admin_site.sign_in("eve")
     assert browser.get(REQUESTS).status_code == 403

@@ -41,9 +41,9 @@ def test_a_number_is_set_and_what_is_none_is_refused(site: Site) -> None:
     assert 'value="much"' in answer.text
 
 
-def test_settings_need_their_right(house: Site) -> None:
+def test_settings_need_their_right(admin_site: Site) -> None:
     """To look and to change."""
-    browser, csrf = house.sign_in("eve")
+    browser, csrf = admin_site.sign_in("eve")
     assert browser.get(SETTINGS).status_code == 403
     form = {"csrf": csrf, "name": "require_if_match", "kind": "switch", "setting": "yes"}
     assert browser.post(SETTINGS, data=form).status_code == 403

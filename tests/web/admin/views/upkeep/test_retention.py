@@ -51,8 +51,8 @@ def test_all_of_it_can_be_removed_at_once(site: Site) -> None:
     assert not file.exists()
 
 
-def test_retention_takes_every_right(house: Site) -> None:
+def test_retention_takes_every_right(admin_site: Site) -> None:
     """To look, to count and to remove."""
-    browser, csrf = house.sign_in("eve")
+    browser, csrf = admin_site.sign_in("eve")
     assert browser.get(RETENTION).status_code == 403
     assert browser.post(RETENTION, data={"csrf": csrf, "kind": ""}).status_code == 403

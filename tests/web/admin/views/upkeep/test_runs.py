@@ -68,9 +68,9 @@ def test_a_task_of_retention_that_fails_is_listed(site: Site) -> None:
     assert "audit-end is damaged" in text
 
 
-def test_upkeep_takes_the_right_to_settings(house: Site) -> None:
+def test_upkeep_takes_the_right_to_settings(admin_site: Site) -> None:
     """To look and to run."""
-    browser, csrf = house.sign_in("eve")
+    browser, csrf = admin_site.sign_in("eve")
     for address in (UPKEEP, OF_ADA, "/admin/upkeep/prompts"):
         assert browser.get(address).status_code in (403, 404)
     assert browser.post(UPKEEP, data={"csrf": csrf, "action": "run"}).status_code == 403

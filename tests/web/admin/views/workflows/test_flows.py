@@ -11,12 +11,12 @@ FLOW = "/admin/agents/ada/flows/2"
 
 
 @pytest.fixture
-def press(house: Site) -> Site:
+def press(admin_site: Site) -> Site:
     """Make a pipeline with one step, and a flow."""
     step = {"type": "input", "settings": {"source": "text", "text": "x"}}
-    house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=[step])
-    house.run("looseleaf/create-flow", pipeline=2, name="Morning")
-    return house
+    admin_site.run("looseleaf/create-pipeline", agent="ada", name="News", steps=[step])
+    admin_site.run("looseleaf/create-flow", pipeline=2, name="Morning")
+    return admin_site
 
 
 def test_a_flow_is_scheduled_and_paused_without_javascript(press: Site, open_tab: OpenTab) -> None:

@@ -8,11 +8,13 @@ from tests.web.conftest import Site
 PIPELINES = "/admin/agents/ada/pipelines"
 
 
-def test_a_pipeline_is_made_and_edited_without_javascript(house: Site, open_tab: OpenTab) -> None:
+def test_a_pipeline_is_made_and_edited_without_javascript(
+    admin_site: Site, open_tab: OpenTab
+) -> None:
     """Its row of steps is read in order; the prompt follows from the memory that is chosen."""
     page_text = {"file": "strategy.md", "agent": "ada", "content": "Short sentences.\n"}
-    house.run("datamachine/write-agent-file", **page_text)
-    page = open_tab(house, java_script_enabled=False).open(PIPELINES)
+    admin_site.run("datamachine/write-agent-file", **page_text)
+    page = open_tab(admin_site, java_script_enabled=False).open(PIPELINES)
     page.get_by_label("New pipeline").fill("Album Reviews")
     page.get_by_role("button", name="Create it").click()
     assert "Add its first step" in page.locator(".note.good").inner_text()
@@ -33,17 +35,17 @@ def test_a_pipeline_is_made_and_edited_without_javascript(house: Site, open_tab:
     assert "given" in box
     page.get_by_label("What its AI steps are told").fill("Review the album.")
     page.get_by_role("button", name="Save the task").click()
-    stored = house.run("looseleaf/show-pipeline", pipeline="album-reviews")
+    stored = admin_site.run("looseleaf/show-pipeline", pipeline="album-reviews")
     assert stored["memory_files"] == ["strategy.md"]
     assert stored["system_prompt"] == "Review the album."
     page.get_by_role("link", name="See every block").click()
     assert "Short sentences." in page.content()
 
 
-def test_steps_that_do_not_fit_are_refused_with_the_form(house: Site) -> None:
+def test_steps_that_do_not_fit_are_refused_with_the_form(admin_site: Site) -> None:
     """What was typed is still there."""
-    house.run("looseleaf/create-pipeline", agent="ada", name="News")
-    browser, csrf = house.sign_in()
+    admin_site.run("looseleaf/create-pipeline", agent="ada", name="News")
+    browser, csrf = admin_site.sign_in()
     form = {"csrf": csrf, "action": "steps", "new-type": "memory_update", "new-label": "Write"}
     form["new-settings"] = '{"target": "daily"}'
     answer = browser.post(f"{PIPELINES}/2", data=form)
@@ -55,42 +57,42 @@ def test_steps_that_do_not_fit_are_refused_with_the_form(house: Site) -> None:
     assert browser.post(f"{PIPELINES}/2", data={"csrf": csrf}).status_code == 400
 
 
-def test_a_page_that_is_older_than_the_pipeline_changes_nothing(house: Site) -> None:
+def test_a_page_that_is_older_than_the_pipeline_changes_nothing(admin_site: Site) -> None:
     """The form names the version that it showed."""
-    old = house.run("looseleaf/create-pipeline", agent="ada", name="News")["hash"]
-    house.run("looseleaf/update-pipeline", pipeline=2, system_prompt="Write.")
-    browser, csrf = house.sign_in()
+    old = admin_site.run("looseleaf/create-pipeline", agent="ada", name="News")["hash"]
+    admin_site.run("looseleaf/update-pipeline", pipeline=2, system_prompt="Write.")
+    browser, csrf = admin_site.sign_in()
     form = {"csrf": csrf, "action": "details", "name": "Old", "prompt": "", "version": old}
     assert browser.post(f"{PIPELINES}/2", data=form).status_code == 409
-    assert house.run("looseleaf/show-pipeline", pipeline=2)["name"] == "News"
+    assert admin_site.run("looseleaf/show-pipeline", pipeline=2)["name"] == "News"
 
 
-def test_steps_are_reordered_renamed_and_taken_out(house: Site) -> None:
+def test_steps_are_reordered_renamed_and_taken_out(admin_site: Site) -> None:
     """A step keeps its id."""
     text = {"source": "text", "text": "x"}
     steps = [
         {"type": "input", "settings": text},
         {"type": "input", "label": "Second", "settings": text},
     ]
-    made = house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=steps)
+    made = admin_site.run("looseleaf/create-pipeline", agent="ada", name="News", steps=steps)
     first, second = (step["id"] for step in made["steps"])
-    browser, csrf = house.sign_in()
-    kept = {f"settings:{one}": '{"source": "text", "text": "y"}' for one in (first, second)}
+    browser, csrf = admin_site.sign_in()
+    kept = {f"settings:{item}": '{"source": "text", "text": "y"}' for item in (first, second)}
     form = {"csrf": csrf, "action": "steps", f"order:{first}": "9", f"label:{first}": "Last"}
     browser.post(f"{PIPELINES}/2", data={**form, **kept})
-    after = house.run("looseleaf/show-pipeline", pipeline=2)["steps"]
+    after = admin_site.run("looseleaf/show-pipeline", pipeline=2)["steps"]
     assert [(step["id"], step["label"]) for step in after] == [(second, "Second"), (first, "Last")]
     browser.post(f"{PIPELINES}/2", data={**form, **kept, f"remove:{second}": "yes"})
-    after = house.run("looseleaf/show-pipeline", pipeline=2)["steps"]
+    after = admin_site.run("looseleaf/show-pipeline", pipeline=2)["steps"]
     assert [step["id"] for step in after] == [first]
 
 
-def test_a_viewer_reads_and_has_no_forms(house: Site) -> None:
+def test_a_viewer_reads_and_has_no_forms(admin_site: Site) -> None:
     """And is told what it takes."""
-    house.run("looseleaf/create-pipeline", agent="ada", name="News")
-    house.user("vera")
-    house.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
-    browser, csrf = house.sign_in("vera")
+    admin_site.run("looseleaf/create-pipeline", agent="ada", name="News")
+    admin_site.user("vera")
+    admin_site.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
+    browser, csrf = admin_site.sign_in("vera")
     page = browser.get(f"{PIPELINES}/2").text
     assert "News" in page
     assert "Save the steps" not in page
@@ -98,15 +100,15 @@ def test_a_viewer_reads_and_has_no_forms(house: Site) -> None:
     assert browser.post(f"{PIPELINES}/2", data=form).status_code == 403
 
 
-def test_files_are_listed_and_deleted(house: Site) -> None:
+def test_files_are_listed_and_deleted(admin_site: Site) -> None:
     """Context files of the pipeline."""
-    house.run("looseleaf/create-pipeline", agent="ada", name="News")
-    house.run("datamachine/upload-flow-file", pipeline=2, file="style.txt", data="eA==")
-    browser, csrf = house.sign_in()
+    admin_site.run("looseleaf/create-pipeline", agent="ada", name="News")
+    admin_site.run("datamachine/upload-flow-file", pipeline=2, file="style.txt", data="eA==")
+    browser, csrf = admin_site.sign_in()
     assert "style.txt" in browser.get(f"{PIPELINES}/2").text
     form = {"csrf": csrf, "action": "delete-file", "name": "style.txt"}
     browser.post(f"{PIPELINES}/2", data=form)
-    assert house.run("datamachine/list-flow-files", pipeline=2) == []
+    assert admin_site.run("datamachine/list-flow-files", pipeline=2) == []
     browser.post(f"{PIPELINES}/2", data={"csrf": csrf, "action": "delete"})
-    left = house.run("looseleaf/list-pipelines", agent="ada")
+    left = admin_site.run("looseleaf/list-pipelines", agent="ada")
     assert [pipeline["id"] for pipeline in left] == [1]
