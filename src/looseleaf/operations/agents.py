@@ -178,7 +178,7 @@ def list_deleted_agents(context: Context) -> list[AgentRecord]:
 
 @operation("looseleaf/restore-agent", permission="agents", categories=("agents",))
 def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> AgentRecord:
-    """Bring a deleted agent back: its id, its pages and their history, but no token and no role.
+    """Restore a deleted agent: its id, its pages and their history, but no token and no role.
 
     Arguments:
         agent: The deleted agent, by id or by the slug that it had.

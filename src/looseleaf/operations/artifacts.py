@@ -240,7 +240,7 @@ def open_gate(
     step: str = "",
     body: Mapping[str, Any] = FrozenDict(),
 ) -> JobInfo:
-    """Let a job that waits for a call go on, as the call would; the gate opens once.
+    """Continue a job that waits for a call, as the call would; the gate opens once.
 
     Arguments:
         job: The number of the job.

@@ -192,7 +192,7 @@ def send_message(
     attachments: tuple[Attachment, ...] = (),
     where: Where = DEFAULT_WHERE,
 ) -> Reply:
-    """Say something to an agent and wait for its answer; without a session, a new one begins.
+    """Send a message to an agent and wait for its answer; without a session, a new one begins.
 
     Arguments:
         message: What is said to the agent.
@@ -216,7 +216,7 @@ def send_message(
 
 @operation("looseleaf/continue-chat", permission="chat", categories=("chat",))
 def continue_chat(context: Context, session: str, *, model: str = "") -> Reply:
-    """Let an agent answer what it has not answered yet, after a failure or at the turn limit.
+    """Have an agent answer what it has not answered yet, after a failure or at the turn limit.
 
     Arguments:
         session: The id of the conversation whose last message has no complete answer yet.

@@ -39,7 +39,7 @@ class Composed:
     "looseleaf/compose-files", permission="identity", categories=("composed",), idempotent=True
 )
 def compose(context: Context, file: str = "", *, where: Where = DEFAULT_WHERE) -> list[Composed]:
-    """Make the generated pages anew, or one of them, and put their copies where they belong.
+    """Regenerate the generated pages, or one of them, and put their copies where they belong.
 
     Arguments:
         file: The one generated page to make anew, such as AGENTS.md; without it, all of them.

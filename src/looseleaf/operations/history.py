@@ -177,7 +177,7 @@ def prune(context: Context, *, days: float | None = None, versions: int | None =
     idempotent=True,
 )
 def pack(context: Context, *, dry_run: bool = False) -> PackReport:
-    """Put the settled prior versions of each page into one compressed file; all stay readable.
+    """Pack the settled prior versions of each page into one compressed file; all stay readable.
 
     Arguments:
         dry_run: Whether to say only how much room it would save, and write nothing.

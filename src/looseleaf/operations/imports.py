@@ -130,7 +130,7 @@ def list_sources(context: Context) -> ImportSources:
 
 @operation("looseleaf/detect-import", permission="operate", categories=("import",), read_only=True)
 def detect(context: Context, path: str, *, data: str = "") -> list[DetectedSystem]:
-    """Say which systems' memory a folder or an upload holds, and by which files that shows.
+    """Detect which systems' memory a folder or an upload holds, and by which files that shows.
 
     Arguments:
         path: The path of the folder, file or zip archive, on the machine of the workspace; with

@@ -186,7 +186,7 @@ def pause_job(context: Context, job: int) -> JobInfo:
 
 @operation("looseleaf/resume-job", permission="flows", categories=("jobs",), idempotent=True)
 def resume_job(context: Context, job: int) -> JobInfo:
-    """Let a paused job go on.
+    """Resume a paused job.
 
     Arguments:
         job: The number of the job.

@@ -99,7 +99,7 @@ def update_long_term(
     changes_page=True,
 )
 def delete_long_term(context: Context, old: str, *, where: Where = DEFAULT_WHERE) -> Saved:
-    """Take a text that is in the long-term memory once out of it; the history keeps it.
+    """Remove a text that is in the long-term memory once; the history keeps it.
 
     Arguments:
         old: The text to take out, exactly as it stands in MEMORY.md, where it must occur once.
@@ -180,7 +180,7 @@ def update_short_term(
 def delete_short_term(
     context: Context, old: str, date: str | None = None, *, where: Where = DEFAULT_WHERE
 ) -> Saved:
-    """Take a text that is in one day of the journal once out of it; the history keeps it.
+    """Remove a text that is in one day of the journal once; the history keeps it.
 
     Arguments:
         old: The text to take out, exactly as it stands in the day's page, where it must occur

@@ -117,7 +117,7 @@ def export_block(
     agent: str | int | None = None,
     allow_secrets: bool = False,
 ) -> BlockExport:
-    """Put an agent's memory into the managed block of a file such as CLAUDE.md or AGENTS.md.
+    """Write an agent's memory into the managed block of a file such as CLAUDE.md or AGENTS.md.
 
     The text around the block stays, and a later export replaces the block alone.
 

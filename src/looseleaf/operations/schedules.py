@@ -101,7 +101,7 @@ def pause_schedule(context: Context, schedule: str) -> ScheduleInfo:
     "looseleaf/resume-schedule", permission="flows", categories=("schedules",), idempotent=True
 )
 def resume_schedule(context: Context, schedule: str) -> ScheduleInfo:
-    """Let a paused schedule go on; a time that passed meanwhile fires once.
+    """Resume a paused schedule; a time that passed meanwhile fires once.
 
     Arguments:
         schedule: The id of the schedule, as the list shows it.

@@ -53,7 +53,7 @@ class Finished:
     idempotent=True,
 )
 def generate_title(context: Context, session: str, *, force: bool = False) -> TitleResult:
-    """Let the model name a conversation, or name it after its first words if none answers.
+    """Have the model name a conversation, or name it after its first words if none answers.
 
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.

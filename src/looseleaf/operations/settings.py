@@ -61,7 +61,7 @@ def list_settings(context: Context) -> list[SettingInfo]:
     "looseleaf/set-setting", permission="settings", categories=("settings",), idempotent=True
 )
 def set_setting(context: Context, name: str, *, setting: str | bool | float | None) -> SettingInfo:
-    """Make a setting while running; null takes it back to what the settings file says.
+    """Change a setting while running; null restores the value of the settings file.
 
     Arguments:
         name: The name of the setting, one of those that can be changed while running.
@@ -74,7 +74,7 @@ def set_setting(context: Context, name: str, *, setting: str | bool | float | No
     "looseleaf/set-settings", permission="settings", categories=("settings",), idempotent=True
 )
 def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingInfo]:
-    """Make several settings while running, all or none; null takes one back to the file's.
+    """Change several settings while running, all or none; null restores the file's value.
 
     Arguments:
         settings: The new values by the names of the settings; null takes one back to what the

@@ -34,7 +34,7 @@ class StatusInfo:
 
 @operation("looseleaf/show-status", permission="read", categories=("agents",), read_only=True)
 def show_status(context: Context, *, where: Where = DEFAULT_WHERE) -> StatusInfo:
-    """Say which workspace, agent, user and version answer here.
+    """Show which workspace, agent, user and version answer here.
 
     Arguments:
         agent: The agent to look for, by id or slug; without it, the one that is meant if none

@@ -117,7 +117,7 @@ class SystemStatus:
     "looseleaf/show-system-status", permission="settings", categories=("system",), read_only=True
 )
 def show_system_status(context: Context) -> SystemStatus:
-    """Say how many system tasks there are, and which of them people should look at."""
+    """Show how many system tasks there are, and which of them people should look at."""
     tasks = list_tasks(context)
     types = {task.task_type for task in tasks}
     enabled = {task.task_type for task in tasks if task.enabled}

@@ -65,7 +65,7 @@ def create_token(
     capabilities: tuple[str, ...] | None = None,
     expires_in: float | None = None,
 ) -> TokenInfo:
-    """Make a token for an agent, or for a user; its text is shown once.
+    """Create a token for an agent, or for a user; its text is shown once.
 
     Arguments:
         agent: The agent that the token is for, by id or slug; without it, the token is a user's
@@ -108,7 +108,7 @@ def create_application_password(
     capabilities: tuple[str, ...] | None = None,
     expires_in: float | None = None,
 ) -> TokenInfo:
-    """Make a password for a program that signs in as a user by HTTP Basic; it is shown once.
+    """Create a password for a program that signs in as a user by HTTP Basic; it is shown once.
 
     Arguments:
         user: The user whom the program signs in as, by id or login; without it, the user who acts.
@@ -138,7 +138,7 @@ def create_application_password(
 
 @operation("looseleaf/create-login-link", permission="users", categories=("tokens",))
 def create_login_link(context: Context, user: str | int | None = None) -> TokenInfo:
-    """Make a link by which a user signs in once, within the hour.
+    """Create a link by which a user signs in once, within the hour.
 
     Arguments:
         user: The user who signs in by the link, by id or login; without it, the default user.
@@ -192,7 +192,7 @@ def _list_credentials(
 
 @operation("looseleaf/revoke-token", permission="tokens", categories=("tokens",), destructive=True)
 def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is the id
-    """End a token, application password, session or login link at once.
+    """Revoke a token, application password, session or login link at once.
 
     Arguments:
         id: The public id of the credential, as the list gives it; never its secret text.

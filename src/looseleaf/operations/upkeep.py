@@ -195,7 +195,7 @@ def show_run(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -
 
 @operation("looseleaf/undo-upkeep", permission="settings", categories=("system",))
 def undo(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -> UpkeepUndo:
-    """Take a run back: MEMORY.md gets its text again, and the journal loses the archived lines.
+    """Undo a run: MEMORY.md gets its text again, and the journal loses the archived lines.
 
     Arguments:
         run: The id of the run; without it, the last one that moved lines.

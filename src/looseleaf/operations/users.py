@@ -224,7 +224,7 @@ def grant_role(context: Context, agent: str | int, user: str | int, role: str) -
 
 @operation("looseleaf/revoke-role", permission="grants", categories=("users",), destructive=True)
 def revoke_role(context: Context, agent: str | int, user: str | int) -> GrantInfo:
-    """Take a user's role on an agent away; the owner's stays.
+    """Revoke a user's role on an agent; the owner's stays.
 
     Arguments:
         agent: The agent that the role is on, by id or slug.

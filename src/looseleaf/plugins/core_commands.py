@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 _COMMANDS = "looseleaf.cli.commands"
 # Name, target, summary, priority; features have numbers between these.
 _TABLE = (
-    ("init", "workspace:init", "Make a folder a workspace.", 5),
+    ("init", "workspace:init", "Turn a folder into a workspace.", 5),
     ("status", "workspace:status", "Show the workspace, agent, server and version in use.", 5),
     ("memory", "memory:memory_group", "Read, change and search an agent's memory.", 10),
     ("prompt", "prompt:prompt_group", "The prompt of an agent, and the rules behind it.", 10),

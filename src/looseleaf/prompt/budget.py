@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def fit_pieces(
     pieces: Iterable[Piece], budget: Budget, count_tokens: Callable[[str], int]
 ) -> list[Piece]:
-    """Return the pieces room by importance, and keep their order; notices are not counted."""
+    """Allot room to the pieces by importance, in their order; notices are not counted."""
 
     def size_of(text: str) -> int:
         return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)

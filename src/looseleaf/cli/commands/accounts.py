@@ -386,7 +386,7 @@ def list_tokens(
 @click.argument("identity", metavar="ID")
 @with_shared_options("format", "reason")
 def revoke_token(options: SharedOptions, identity: str) -> None:
-    """End a token, password or session at once."""
+    """Revoke a token, password or session at once."""
     from looseleaf.operations import tokens as operations
 
     token = operations.revoke_token(options.open(), identity)

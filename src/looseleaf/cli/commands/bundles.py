@@ -220,7 +220,7 @@ def upgrade_bundle(
     dry_run: bool,
     diff: bool,
 ) -> None:
-    """Bring an agent to a newer version of its bundle.
+    """Upgrade an agent to a newer version of its bundle.
 
     Parts that nobody changed here are upgraded. Changed parts wait for --approve, and memory that
     the agent learned is never overwritten.

@@ -421,7 +421,7 @@ def rename_session(options: SharedOptions, session: str, title: str) -> None:
 @click.option("--force", is_flag=True, help="Even if a person or a model has given a title.")
 @with_shared_options("format")
 def generate_title(options: SharedOptions, session: str, *, force: bool) -> None:
-    """Let the model give a session a title.
+    """Have the model title a session.
 
     If no model answers, the title is the first words.
     """

@@ -222,7 +222,7 @@ def export_pages(
 @secrets_option
 @with_shared_options("agent", "format")
 def publish_memory(options: SharedOptions, path: str, *, allow_secrets: bool) -> None:
-    """Put memory into AGENTS.md or CLAUDE.md.
+    """Write memory into AGENTS.md or CLAUDE.md.
 
     The text goes into a managed block; all other text of the file stays.
     """

@@ -204,7 +204,7 @@ def install_client(
 def uninstall_client(
     options: SharedOptions, client: str, name: str, *, project: bool, action: str | None
 ) -> None:
-    """Take our entries out of a program's files.
+    """Remove our entries from a program's files.
 
     Removes the server and its hook. Shows the change first, and asks. All other entries stay.
     """

@@ -398,7 +398,7 @@ kind_argument = click.argument("kind", default="", metavar="[KIND]")
 @command("show", "looseleaf retention show")
 @with_shared_options("format")
 def show_retention(options: SharedOptions) -> None:
-    """Say how long each kind of data is kept.
+    """Show how long each kind of data is kept.
 
     Each kind has its settings in looseleaf.toml; system_tasks_off switches a task off.
     """

@@ -62,7 +62,7 @@ LAYER_FOLDERS = ("agents", "network", "shared", "users")
 def init(
     options: SharedOptions, folder: str | None, name: str, agent: str, *, journal: bool | None
 ) -> None:
-    """Make a folder a workspace.
+    """Turn a folder into a workspace.
 
     Without a folder: --root, LOOSELEAF_ROOT or the current folder. Existing files stay as they
     are, so the command can be run again, and on a folder that already has pages.
