@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 SEED = 20260
-# What `compute_digest` gives for the seed above; it changes only with the data.
+# What `compute_digest` returns for the seed above; it changes only with the data.
 DIGESTS = {"A": "9e520c78ee501ca3", "B": "700001cb08194622", "C": "11289f47cd553646"}
 
 EDIT_SECTION = "Lessons Learned"

@@ -61,7 +61,7 @@ class AgentList(Protocol):
     ) -> AgentRecord:
         """Create an agent; `start` writes its first pages: both are done, or neither.
 
-        `highest_id` gives the highest id that is used outside the list. It is called only if
+        `highest_id` returns the highest id that is used outside the list. It is called only if
         the list itself does not know which ids it has given.
         """
 

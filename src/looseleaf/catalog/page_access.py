@@ -61,7 +61,7 @@ def bind_pages(context: Context) -> Context:
 
 
 def _policy_of(context: Context) -> MemoryPolicy | None:
-    """Return the policy of the agent that acts, if it binds access, or None if nothing is bound."""
+    """Return the policy of the acting agent if it binds access, else None."""
     try:
         agent = find_acting_agent(context)
     except AgentMissing:

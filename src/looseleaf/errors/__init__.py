@@ -120,7 +120,7 @@ from __future__ import annotations
 
 
 class LooseleafError(Exception):
-    """Something Looseleaf could not or would not do."""
+    """Base class of all Looseleaf errors."""
 
     code = "error"
 

@@ -11,7 +11,7 @@ class EmptyMessage(Invalid):
     code = "empty_message"
 
     def __init__(self) -> None:
-        super().__init__("The message is empty. Say something.")
+        super().__init__("The message is empty.")
 
 
 class SessionMissing(NotFound):

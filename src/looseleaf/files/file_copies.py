@@ -38,7 +38,7 @@ class FileCopy(NamedTuple):
 class FileGroup(NamedTuple):
     """Files that belong together, such as a page and its history.
 
-    `read_copies` gives the copies, or raises `CopyChanged` if a file has changed meanwhile; then
+    `read_copies` returns the copies, or raises `CopyChanged` if a file has changed meanwhile; then
     the whole group is read again. With True, it locks writers out until the last copy is read.
     `progress` is the number of steps that are done, and the number of all steps.
     """
@@ -59,7 +59,7 @@ class FileSource(Protocol):
 def copy_file(folder: int, name: str, path: bytes) -> FileCopy | None:
     """Read a file of an open folder, at once if it is small, or None if it is no plain file.
 
-    FileNotFoundError if it is gone, `CopyChanged` if it is being written to. The folder
+    Raise FileNotFoundError if it is gone, `CopyChanged` if it is being written to. The folder
     stays open until the bytes of the copy are read.
     """
     fd = open_plain(folder, name)

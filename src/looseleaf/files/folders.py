@@ -63,7 +63,7 @@ def explain_os_error(label: str, error: OSError) -> LooseleafError:
 def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False) -> int:
     """Open a directory below another, segment by segment; `create` is the mode of new ones.
 
-    FileNotFoundError if a segment is missing and `create` is 0; raise `NameTaken` if a new name
+    Raise FileNotFoundError if a segment is missing and `create` is 0, `NameTaken` if a new name
     would differ from another one only by case or Unicode form, unless `twins` are allowed.
     """
     folder = os.dup(root)

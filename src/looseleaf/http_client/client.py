@@ -54,8 +54,8 @@ class HttpClient:
     def send(self, request: OutgoingRequest) -> IncomingResponse:
         """Send a request and return the answer, whatever its status.
 
-        `RequestRefused` if a rule forbids it, `RequestFailed` if the server does not answer
-        as it should; raise `InvalidArgument` if the request itself is invalid.
+        Raise `RequestRefused` if a rule forbids it, `RequestFailed` if the server does not answer
+        as it should, and `InvalidArgument` if the request itself is invalid.
         """
         deadline = Deadline(self._seconds)
         url = parse_url(request.url)

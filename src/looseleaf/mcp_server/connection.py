@@ -43,7 +43,7 @@ _QUICK_OPERATIONS = {
 
 
 class ClientConnection:
-    """Answers one client; `context_of` gives the context of a client by its name."""
+    """Answers one client; `context_of` returns the context of a client by its name."""
 
     def __init__(
         self, server_features: Features, context_of: Callable[[str], Context], lines: JsonLines

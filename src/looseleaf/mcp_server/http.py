@@ -54,7 +54,7 @@ _CONDITIONS = (b"if-match", b"if-none-match")
 class HttpServer:
     """An ASGI application; the server that mounts it enters `running` for as long as it serves.
 
-    `principal_of` gives the principal of a request's scope, or None. The server that mounts the
+    `principal_of` returns the principal of a request's scope, or None. The server that mounts the
     application checks Host and Origin. `stateless` is for several worker processes: any of them can
     answer, but clients of the older protocol get no notices. `is_current` says whether a credential
     is still valid: a stream whose credential was revoked is ended. `activity_of` gives a request as

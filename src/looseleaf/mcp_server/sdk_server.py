@@ -47,7 +47,7 @@ Outcome = TypeVar("Outcome")
 
 
 class MemoryServer:
-    """An MCP server over a workspace; `context_of` gives the context of each request."""
+    """An MCP server over a workspace; `context_of` returns the context of each request."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ def _list_nothing(_layer: Layer) -> Sequence[ListItem]:
 class ComposeContext:
     """The facts that sections are built from.
 
-    `read` gives the text of a page as the agent has it, `path` the reference to the page in the
+    `read` returns the text of a page as the agent has it, `path` the reference to the page in the
     composed file. Both give None for a page that is missing or that the agent's policy denies: a
     composed file is one more way into a prompt, so the caller must apply the policy.
     """

@@ -246,7 +246,7 @@ def list_outlived_revisions(
 class PastPages:
     """A store as it was at a moment: pages can be read and listed, and never changed.
 
-    `read_known` gives a page without its history, if it can, else None.
+    `read_known` returns a page without its history, if it can, else None.
     """
 
     capabilities = Capabilities()

@@ -93,7 +93,7 @@ def write_day(
 
     Arguments:
         content: Markdown: the lines to add to the day if mode is append, the day's whole new
-            text if it is write.
+            text if mode is write.
         date: The day to write to, as YYYY-MM-DD in UTC; without it, today.
         mode: append adds lines to the end of the day; write replaces the whole day.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a

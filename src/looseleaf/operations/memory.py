@@ -110,7 +110,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
         section: The section to change, by the text of its ## header without the ##; a section that
             does not exist is added at the end of the page.
         content: The Markdown that goes into the section, without the section's own header: lines
-            to add if mode is append, the whole new text if it is set.
+            to add if mode is append, the whole new text if mode is set.
         file: The name of the page that has the section.
         mode: append adds lines to the end of the section; set replaces all of its text.
         position: The position of the section as the list of sections gives it, needed only if

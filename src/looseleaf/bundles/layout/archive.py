@@ -46,7 +46,7 @@ def pack_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def find_excess(files: Mapping[str, bytes], limits: ZipLimits | None = None) -> str:
-    """Return why an archive of these files is refused: too many, or too large, or "" if it is not.
+    """Return why an archive of these files is refused (too many, too large), or "" if it is not.
 
     Names are not checked.
     """

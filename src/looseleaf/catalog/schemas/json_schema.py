@@ -1,4 +1,4 @@
-"""Declared types as JSON schema: of arguments, and of results as `to_json_value` gives them."""
+"""Declared types as JSON schema: of arguments, and of results as `to_json_value` returns them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_result_schema(operation: Operation) -> Schema:
 
 
 def build_type_schema(declared_type: Type) -> Schema:
-    """Return the JSON schema of a type, exactly as `to_json_value` gives its values."""
+    """Return the JSON schema of a type, exactly as `to_json_value` returns its values."""
     if isinstance(declared_type, Union):
         return _any_of([build_type_schema(option) for option in declared_type.options])
     if isinstance(declared_type, Items):

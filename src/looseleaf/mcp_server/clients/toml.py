@@ -11,7 +11,7 @@ from typing import Any
 def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
     """Set the table `[key.name]`, in its old place if it exists; without an entry, remove it.
 
-    `ValueError` if the edit would change anything else, because of the layout of the file.
+    Raise `ValueError` if the edit would change anything else, because of the layout of the file.
     """
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         # A file with Windows line ends keeps them.

@@ -48,7 +48,7 @@ _BEFORE_MONTH = frozenset(_PREPOSITIONS.split())
 
 
 def _number_names(table: str) -> dict[str, int]:
-    """Number the names of each line, from 0 on, as `split_words` gives them."""
+    """Number the names of each line, from 0 on, as `split_words` returns them."""
     lines = map(split_words, table.split("\n"))
     return {name: number for line in lines for number, name in enumerate(line)}
 

@@ -47,8 +47,8 @@ class AuditAnchor:
     ) -> None:
         """Record a durable entry, unless the database no longer has the one that was noted before.
 
-        `find_hash` gives the hash of an entry, "" if there is none. So the note never goes back,
-        and does not hide that the database went back. `find_removed` gives number and hash of the
+        `find_hash` returns the hash of an entry, "" if there is none. So the note never goes back,
+        and does not hide that the database went back. `find_removed` returns number and hash of the
         last removed entry, which is noted if the operator has deleted all notes.
         """
         self._next = time.monotonic() + SECONDS

@@ -261,7 +261,7 @@ class DiskStore:
     ) -> Outcome:
         """Hold the page's lock and try until no outside edit comes in between.
 
-        `on_absent` gives the answer if there is no page; then no file is created.
+        `on_absent` returns the answer if there is no page; then no file is created.
         """
         from looseleaf.stores.disk.locked_page import LockedPage
         from looseleaf.stores.disk.page_changes import PageChangedMeanwhile, tidy

@@ -32,7 +32,7 @@ _CLASSES = {"p": {"comment"}, "span": {"destination"}, "mark": {"hidden-characte
 
 
 def render(text: str, page_link: Callable[[str], str]) -> str:
-    """Return a page as HTML that is safe to show; `page_link` gives the address of another page."""
+    """Return a page as safe HTML; `page_link` returns the address of another page."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.core.ruler.push("destinations", lambda state: _show_destinations(state, page_link))
     parser.core.ruler.push("anchors", _add_anchors)

@@ -37,7 +37,7 @@ class ComparisonForm:
     agent: str
     mode: str
     as_of: str
-    workflow: str = ""  # a pipeline, or a pipeline and a flow, as `list_workflows` gives them
+    workflow: str = ""  # a pipeline, or a pipeline and a flow, as `list_workflows` returns them
     workflow_name: str = ""
 
     @property
