@@ -232,7 +232,7 @@ def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
 
 
 def _check_header(header: _Header, limits: ZipLimits, rules: PathRules) -> str | None:
-    """Check a header, and return the path of the file; None for a folder."""
+    """Check a header, and return the path of the file, or None for a folder."""
     try:
         path = header.name.decode()
     except UnicodeDecodeError:

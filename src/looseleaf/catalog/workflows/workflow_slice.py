@@ -54,7 +54,7 @@ def build_workflow_fields(
 
 
 def _settings_of(step: Step | None, flow: Flow | None) -> Mapping[str, Any]:
-    """Return the settings that the step of a prompt runs with; none without a step."""
+    """Return the settings that the step of a prompt runs with, empty without a step."""
     if step is None:
         return {}
     return step.settings if flow is None else flow.settings_of(step)

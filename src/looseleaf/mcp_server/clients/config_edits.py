@@ -129,7 +129,7 @@ def plan_edits(plan: ClientSetup) -> list[FileEdit]:
 
 
 def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, LaunchTarget]:
-    """Return the Looseleaf servers of a program by name; none for a broken file."""
+    """Return the Looseleaf servers of a program by name, empty for a broken file."""
     try:
         text = (content or b"").decode()
         data: Any = tomllib.loads(text) if path.endswith(".toml") else jsonc.parse(text).data

@@ -81,7 +81,7 @@ class Tree:
         return names
 
     def check_page(self, name: str) -> Signature | None:
-        """Check one page now; None if it does not exist."""
+        """Check one page now; return None if it does not exist."""
         path = f"{self.folder}/{name}"
         try:
             if self._watch is not None and is_page(name):

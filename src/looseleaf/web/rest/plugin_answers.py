@@ -66,7 +66,7 @@ class Shape:
 
 
 def build_flat_answer(name: str, call: Call) -> Document | None:
-    """Build the answer of the abilities' run route; None for an operation of our own."""
+    """Build the answer of the abilities' run route, or None for an operation of our own."""
     shape = SHAPES.get(name)
     return {"success": True, **shape.build(call)} if shape else None
 

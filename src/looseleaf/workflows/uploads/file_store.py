@@ -84,7 +84,7 @@ class WorkflowFiles(Protocol):
     """The uploaded files of pipelines and flows."""
 
     def list(self, folder: FileFolder) -> list[StoredFile]:
-        """List the files of a folder by name; none if there is no folder."""
+        """List the files of a folder by name, empty if there is no folder."""
 
     def put(
         self, folder: FileFolder, name: str, parts: Iterable[bytes], limits: FileLimits

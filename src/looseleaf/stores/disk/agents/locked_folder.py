@@ -176,7 +176,7 @@ class LockedAgents:
 
 
 def _list_names(root: int, path: str) -> list[str]:
-    """List the names in a folder below the root; none if there is no such folder."""
+    """List the names in a folder below the root, empty if there is no such folder."""
     try:
         folder = open_folder(root, path.split("/"))
     except FileNotFoundError:

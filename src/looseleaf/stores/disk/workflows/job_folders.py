@@ -70,7 +70,7 @@ class JobFolders:
                 atomic.replace(folder, DATA, content, mode=self._modes[0])
 
     def read_packets(self, job: Job) -> tuple[Packet, ...]:
-        """Read the packets of a job; none if its folder was removed."""
+        """Read the packets of a job, empty if its folder was removed."""
         with self._open_folder(_locate_job(job)) as folder:
             content = None if folder is None else self._read(folder, DATA)
         return () if content is None else tuple(map(parse_packet, json.loads(content)))

@@ -33,7 +33,7 @@ class UploadFolders:
         self._root, self._modes = root, modes
 
     def list(self, folder: FileFolder) -> list[StoredFile]:
-        """List the files of a folder by name; none if there is no folder."""
+        """List the files of a folder by name, empty if there is no folder."""
         with OsErrorContext(folder.path):
             fd = self._open(folder)
             if fd is None:

@@ -70,7 +70,7 @@ def show_person(visit: Visit) -> Document | Redirect:
 
 
 def _list_grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
-    """List the roles of a user on agents; none if the list is not allowed."""
+    """List the roles of a user on agents, empty if the list is not allowed."""
     try:
         grants: list[GrantInfo] = visit.run("looseleaf/list-grants", user=user.id)
     except Forbidden:
