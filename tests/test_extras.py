@@ -133,7 +133,8 @@ def test_the_base_alone_remembers(tmp_path: Path) -> None:
         "doctor",
     ):
         done = run_base(*line.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), (line, done.stderr)
+        notice = "No worker runs, so this command runs the job.\n" if "jobs run" in line else ""
+        assert (done.returncode, done.stderr) == (0, notice), (line, done.stderr)
 
 
 @pytest.mark.parametrize(

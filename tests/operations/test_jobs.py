@@ -55,7 +55,7 @@ def test_steps_run_without_a_pipeline(prepared_workspace: Workspace) -> None:
 
 
 def test_the_tools_of_all_operations_are_listed_once(
-    house: Workspace, monkeypatch: pytest.MonkeyPatch
+    prepared_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For all steps that name tools, and for every job; steps that name none list none."""
     lists: list[int] = []
@@ -67,15 +67,15 @@ def test_the_tools_of_all_operations_are_listed_once(
 
     monkeypatch.setattr(names, "list_tool_names", count)
     steps = (TEXT, TEXT, TEXT)
-    jobs.execute(house.context, steps=tuple(replace(step, id="") for step in steps))
+    jobs.execute(prepared_workspace.context, steps=tuple(replace(step, id="") for step in steps))
     assert not lists
     ask = Step(type="ai", settings={"prompt": "Hi", "enabled_tools": ["agent_memory"]})
     for _ in range(2):
-        jobs.execute(house.context, steps=(ask, ask, ask))
+        jobs.execute(prepared_workspace.context, steps=(ask, ask, ask))
     assert lists == [1]
 
 
-def test_a_start_that_makes_no_sense_is_refused(house: Workspace) -> None:
+def test_a_start_that_makes_no_sense_is_refused(prepared_workspace: Workspace) -> None:
     """Neither or both, an unknown flow, an odd time."""
     with pytest.raises(InvalidArgument, match="not both"):
         jobs.execute(prepared_workspace.context)

@@ -15,7 +15,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 # Every rule of axe, those that are only good practice too; what it could not decide is left out.
 RUN = "axe.run(document, {resultTypes: ['violations']})"
-COLORS = RUN.replace("{", "{runOnly: ['cat.color'], ")
+COLORS = RUN.replace("{", "{runOnly: ['color-contrast', 'link-in-text-block'], ")
 WIDTH = "Math.max(0, document.documentElement.scrollWidth - innerWidth)"
 
 

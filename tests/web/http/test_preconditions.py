@@ -142,13 +142,17 @@ def test_no_address_changes_anything_for_a_stale_version(administrator: tuple[Si
     """Every address of the table, with arguments that would change something."""
     site, token = administrator
     before = versions(site)
-    for one in ENDPOINTS:
-        if one.method == "GET" or not one.operation or CATALOG[one.operation].read_only:
+    for endpoint in ENDPOINTS:
+        if (
+            endpoint.method == "GET"
+            or not endpoint.operation
+            or CATALOG[endpoint.operation].read_only
+        ):
             continue
-        path = one.path.format(**PLACES)
-        taken = set(one.fixed_arguments)
-        taken |= set(re.findall(r"\{(\w+)\}", one.path))
-        arguments = ARGUMENTS.get(one.operation, {})
+        path = endpoint.path.format(**PLACES)
+        taken = set(endpoint.fixed_arguments)
+        taken |= set(re.findall(r"\{(\w+)\}", endpoint.path))
+        arguments = ARGUMENTS.get(endpoint.operation, {})
         given = {name: text for name, text in arguments.items() if name not in taken}
         sent: dict[str, Any] = {"params" if endpoint.method == "DELETE" else "json": given}
         answer = site.ask(endpoint.method, API + path, token, headers={"if-match": STALE}, **sent)

@@ -90,8 +90,8 @@ class JobQueue(Protocol):
     def list_uncleared(self) -> tuple[Job, ...]:
         """Return jobs that have ended and whose memory is still to be cleared."""
 
-    def note_cleared(self, job_id: int) -> None:
-        """Record that the memory of a job that has ended is cleared."""
+    def note_cleared(self, job_id: int) -> bool:
+        """Record that the memory of an ended job is cleared; return whether it was not before."""
 
     def count_due(self) -> int:
         """Return the number of jobs that a worker could take now, whatever the limits."""

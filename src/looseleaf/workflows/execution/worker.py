@@ -203,11 +203,12 @@ class Worker:
     def _clear(self, job: Job) -> None:
         """Clear the data that a job no longer needs; after a crash, this is repeated.
 
-        It is called for every job that ends, also for one that was cancelled or waited too long.
+        It is called for every job that ends, also for one that was cancelled or waited too long,
+        and perhaps by two threads at once: one that ran the job, and one that looks for such jobs.
         """
-        self._log(build_end_event(job))
         self._parts.observer.job_ended(job)
-        self._parts.queue.note_cleared(job.id)
+        if self._parts.queue.note_cleared(job.id):
+            self._log(build_end_event(job))
 
     def _find_requested_action(self, job_id: int) -> str:
         return STOP if self._stopping.is_set() else self._jobs.find_requested_action(job_id)

@@ -12,7 +12,7 @@ from looseleaf.models.model import Usage
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.workflows import tables as workflow_tables
-from looseleaf.workflows.execution.queue import Hold, Limits, Release
+from looseleaf.workflows.execution.queue import JobLease, JobOutcome, Limits
 from looseleaf.workflows.job import NewJob, StepRecord
 from looseleaf.workflows.step import StepOutcome
 from tests.conftest import Clock

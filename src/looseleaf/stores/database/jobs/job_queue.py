@@ -17,7 +17,7 @@ from looseleaf.stores.database.jobs.job_rows import (
 from looseleaf.stores.database.jobs.jobs import read_state, select_job
 from looseleaf.values import as_dict
 from looseleaf.workflows import tables
-from looseleaf.workflows.execution.queue import Hold, Limits
+from looseleaf.workflows.execution.queue import JobLease, Limits
 from looseleaf.workflows.job import FINAL
 
 TYPE_CHECKING = False
@@ -201,11 +201,12 @@ class SqlJobQueue:
             ids = list(connection.execute(query).scalars())
             return tuple(select_job(connection, job_id) for job_id in ids)
 
-    def note_cleared(self, job_id: int) -> None:
-        """Record that the memory of a job that has ended is cleared."""
+    def note_cleared(self, job_id: int) -> bool:
+        """Record that the memory of an ended job is cleared; return whether it was not before."""
         condition = (_JOBS.c.id == job_id) & (_JOBS.c.not_before == UNCLEARED)
         with self._database.writing(is_relaxed=True) as connection:
-            connection.execute(_JOBS.update().where(condition).values(not_before=0))
+            result = connection.execute(_JOBS.update().where(condition).values(not_before=0))
+            return result.rowcount > 0
 
     def count_due(self) -> int:
         """Return the number of jobs that a worker could take now, whatever the limits."""
