@@ -260,16 +260,18 @@ def asked_first(module: Module) -> set[int]:
 def unasked(module: Module, of_extras: dict[str, str]) -> Iterator[str]:
     """Name the late imports of a base module that need an extra and do not ask for it.
 
-    Functions that are given the registry of admin pages are called by the server only.
+    Functions that are given the registry of admin pages or of endpoints are called by the server
+    only.
     """
     own = "looseleaf." + module.path.removesuffix(".py").replace("/", ".")
     if own in of_extras:
         return
     guarded = asked_first(module)
     for function in module.nodes:
-        if isinstance(
-            function, ast.FunctionDef | ast.AsyncFunctionDef
-        ) and "AdminPages" not in ast.unparse(function.args):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not {
+            "AdminPages",
+            "Endpoints",
+        } & set(re.findall(r"\w+", ast.unparse(function.args))):
             for line, name in imports(module, function):
                 extra = (
                     needed_extra(name)
