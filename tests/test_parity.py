@@ -65,6 +65,8 @@ def reached_by(tree: ast.AST) -> Iterator[str]:
                 yield f"{modules[module]}.{name}"
             case ast.Constant(str(text)) if text in CATALOG:
                 yield text
+            case ast.Constant(str(text)) if text.startswith(f"{OPERATIONS}."):
+                yield text.removeprefix(f"{OPERATIONS}.").replace(":", ".")  # a derived command
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +107,12 @@ def test_no_reason_is_stale() -> None:
 
 
 def test_a_command_that_calls_no_operation_is_noticed() -> None:
-    """The scan sees all three ways to reach one, and no other."""
+    """The scan sees all four ways to reach one, and no other."""
     ways = (
         "from looseleaf.operations.memory import read_memory",
         "def f():\n    from looseleaf.operations import memory as m\n    m.read_memory()",
         "invoke(context, 'datamachine/get-agent-memory', {})",
+        "DerivedCommand('read', 'looseleaf.operations.memory:read_memory')",
     )
     names = {"memory.read_memory", "datamachine/get-agent-memory"}
     assert all(names & set(reached(way)) for way in ways)

@@ -11,6 +11,7 @@ from looseleaf.plugins.core_commands import register_core_commands
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from looseleaf.catalog.operation import Operation
     from looseleaf.plugins.commands import RegisteredCommand
 
 
@@ -34,6 +35,12 @@ class CommandTable:
             self._next_steps.pop(0)()
             entry = self._commands.find(name)
         return entry
+
+    def find_operation(self, name: str) -> Operation:
+        """Find an operation of the workspace, one of a plugin too."""
+        from looseleaf.workspace import Workspace
+
+        return Workspace.open(self._root, surface="cli").operations().find(name)
 
     def list_below(self, group: str) -> list[RegisteredCommand]:
         """List the commands of a group; those of the whole command line for ""."""

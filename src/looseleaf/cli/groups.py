@@ -93,7 +93,14 @@ class Group(click.Group):
             return own
         path = self._path_of(ctx)
         entry = table_of(ctx).find(f"{path} {cmd_name}".lstrip()) if path is not None else None
-        return None if entry is None else _import(entry.target)
+        if entry is None:
+            return None
+        if ":" in entry.target:
+            command: click.Command = _import(entry.target)
+            return command
+        from looseleaf.cli.derived_commands import DerivedCommand
+
+        return DerivedCommand(cmd_name, entry.target, help=entry.summary)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands: its own as they are declared, then the registered ones."""

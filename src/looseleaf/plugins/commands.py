@@ -16,7 +16,7 @@ class RegisteredCommand:
     """A command or a group of commands, as it is listed before its module is imported."""
 
     name: str  # as it is typed: "jobs", or "memory lint" for a command of a group
-    target: str  # module:attribute, a command or group of click
+    target: str  # module:attribute, a command or group of click; or the name of an operation
     summary: str
     priority: int = 50
     owner: str = OWNER
@@ -39,9 +39,11 @@ class Commands(NamedRegistry):
             raise InvalidName(name, "a command has words of lower-case letters, digits and -")
         if name in self._entries:
             raise InvalidName(name, f"{self._entries[name].owner} has a command of that name")
-        module, _, attribute = target.partition(":")
-        if not module or not attribute.isidentifier():
-            raise InvalidName(target, "the target of a command is module:attribute")
+        module, colon, attribute = target.partition(":")
+        if not (module and attribute.isidentifier() if colon else "/" in target):
+            raise InvalidName(
+                target, "the target of a command is module:attribute, or an operation's name"
+            )
         entry = RegisteredCommand(name, target, summary, priority, owner or OWNER)
         self._entries[name] = entry
         return entry

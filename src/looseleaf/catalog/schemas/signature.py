@@ -52,6 +52,15 @@ def signature_of(run: Callable[..., Any]) -> list[tuple[str, str, object]]:
     ]
 
 
+def count_positional(run: Callable[..., Any]) -> int:
+    """Return how many of these parameters a caller may give by position."""
+    signature = getattr(run, "__signature__", None)
+    if signature is None:
+        return int(unwrap(run).__code__.co_argcount) - 1
+    kinds = [parameter.kind for parameter in list(signature.parameters.values())[1:]]
+    return sum(kind in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD) for kind in kinds)
+
+
 def split_outside(text: str, mark: str) -> list[str]:
     """Split a written type at a mark, but not inside of brackets or quotes."""
     if mark not in text:
