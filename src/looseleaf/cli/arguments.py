@@ -390,12 +390,17 @@ def read_text(text: str) -> str:
 def read_object(option: str, text: str) -> dict[str, Any]:
     """Return the JSON object of an option; @FILE is the text of a file."""
     try:
-        document = json.loads(read_text(text))
-    except ValueError as error:
+        document = json.loads(read_text(text), parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{option} is not JSON: {error}.") from None
     if not isinstance(document, dict):
         raise click.UsageError(f"{option} takes a JSON object, such as {{}}.")
     return document
+
+
+def refuse_constant(constant: str) -> object:
+    """Refuse NaN and its like, which Python reads and JSON does not have."""
+    raise ValueError(f"{constant} is no JSON number")
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -7,7 +7,7 @@ signature has it. The operation is imported when its command is run, or explaine
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
     from looseleaf.catalog.schemas.declared_types import Type
 
-    Cell = str | Callable[[Any], object]
+    Cell = Callable[[Any], object]
     Show = Callable[[Any], None]
     Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
     Question = str | Callable[[Any, dict[str, Any]], str]
 
 BY_EFFECT = "?"  # the question of a destructive operation, and none for any other
 _NUMBERS = {"integer": click.INT, "number": click.FLOAT}
+_LABEL = 8  # characters that a label has at least
 _OWNER = ("agent", "user", "layer")
 _COMPLETIONS = {"agent": complete_agents, "file": complete_pages}
 _ARGUMENTS = {"user": "ID|LOGIN"}
@@ -51,30 +52,32 @@ _METAVARS = {"agent": "ID|SLUG", "user": "ID|LOGIN", "integer": "N", "number": "
 
 
 class Table:
-    """Rows for people: a column for each title, filled by a field's name or by a function.
+    """Rows for people: the columns of "id user=user_id role", a field for each title.
 
-    `rows` names the field of the result that has them; `count` is the noun of a last sentence.
+    `cells` fills some columns by functions. `rows` names the field of the result that has the rows,
+    `empty` is the sentence without any, and `count` is the noun of a last sentence.
     """
 
     def __init__(
         self,
-        columns: Mapping[str, Cell],
+        columns: str,
         *,
+        cells: Mapping[str, Cell] | None = None,
         rows: str = "",
         shrink: str = "",
-        right: tuple[str, ...] = (),
         empty: str = "",
         count: str = "",
     ) -> None:
-        self._columns, self._rows = columns, rows
-        self._shrink, self._right, self._empty, self._count = shrink, right, empty, count
+        self._columns, self._rows = _read_columns(columns, cells), rows
+        self._shrink, self._empty, self._count = shrink, empty, count
 
     def __call__(self, result: Any) -> None:  # noqa: ANN401 - the result of any operation
         """Print the rows, or the sentence that there are none."""
         records = getattr(result, self._rows) if self._rows else result
-        rows = [[_read_cell(record, cell) for cell in self._columns.values()] for record in records]
+        rows = [[read_cell(record) for read_cell in self._columns.values()] for record in records]
         if rows or not (self._empty or self._count):
-            print_table(tuple(self._columns), rows, shrink=self._shrink, right=self._right)
+            titles = tuple(title.upper().replace("_", " ") for title in self._columns)
+            print_table(titles, rows, shrink=self._shrink)
         elif self._empty:
             say(self._empty)
         if self._count:
@@ -84,22 +87,28 @@ class Table:
 
 
 class Fields:
-    """Lines for people: a label and a field of the result, or what a function makes of it."""
+    """Lines for people: the labels of "id can=capabilities", a field for each."""
 
-    def __init__(self, labels: Mapping[str, Cell]) -> None:
-        self._labels = labels
+    def __init__(self, labels: str, *, cells: Mapping[str, Cell] | None = None) -> None:
+        self._labels = _read_columns(labels, cells)
 
     def __call__(self, result: Any) -> None:  # noqa: ANN401 - the result of any operation
         """Print one line for each label."""
-        width = max(map(len, self._labels), default=0)
-        for label, cell in self._labels.items():
-            say(f"{label:<{width}}  {_read_cell(result, cell)}")
+        width = max(_LABEL, *map(len, self._labels))
+        for label, read_cell in self._labels.items():
+            say(f"{label:<{width}}  {read_cell(result)}")
 
 
-def _read_cell(record: object, cell: Cell) -> object:
-    if not isinstance(cell, str):
-        return cell(record)
-    return format_cell(record[cell] if isinstance(record, dict) else getattr(record, cell))
+def _read_columns(columns: str, cells: Mapping[str, Cell] | None) -> dict[str, Cell]:
+    titles = dict(column.partition("=")[::2] for column in columns.split())
+    return {
+        title: (cells or {}).get(title) or partial(_read_field, field or title)
+        for title, field in titles.items()
+    }
+
+
+def _read_field(name: str, record: Any) -> object:  # noqa: ANN401 - any record
+    return format_cell(record[name] if isinstance(record, dict) else getattr(record, name))
 
 
 def format_cell(field: object) -> object:
@@ -321,7 +330,9 @@ def _build_option(parameter: Declared, default: object) -> click.Option:
         text = f"{text.rstrip('.')}; {default}."
     if kind == Plain("boolean"):
         names = [f"{option}/--no-{option[2:]}" if default is not False else option, name]
-        return click.Option(names, is_flag=True, default=default or None, help=text)
+        return click.Option(
+            names, is_flag=True, default=None if default is REQUIRED else default, help=text
+        )
     json_kind = kind.kind if isinstance(kind, Plain) else ""
     metavar = parameter.metavar or _METAVARS.get(name) or _METAVARS.get(json_kind, "")
     if not metavar and not isinstance(kind, Choice):
@@ -373,24 +384,20 @@ def _read_json(_ctx: click.Context, param: click.Parameter, given: object) -> ob
 
 def show_result(result: object) -> None:
     """Print any result for people: rows, lines with labels, or one line."""
+    fields = _read_fields(result)
     if isinstance(result, list | tuple):
-        columns = _list_columns(result[0]) if result else {}
-        Table(columns, empty="There are none.")(result)
-    elif fields := _read_fields(result):
-        Fields({name: name for name in fields})(result)
+        plain_fields = {
+            name: field
+            for record in result[:1]
+            for name, field in _read_fields(record).items()
+            if isinstance(field, str | int | float | None)
+        }
+        cells = None if plain_fields else {"result": format_cell}
+        Table(" ".join(plain_fields) or "result", cells=cells, empty="There are none.")(result)
+    elif fields:
+        Fields(" ".join(fields))(result)
     else:
         say(str(format_cell(result)))
-
-
-def _list_columns(record: object) -> dict[str, Cell]:
-    fields = _read_fields(record)
-    if not fields:
-        return {"RESULT": format_cell}
-    return {
-        name.upper().replace("_", " "): name
-        for name, field in fields.items()
-        if isinstance(field, str | int | float | None)
-    }
 
 
 def _read_fields(result: object) -> dict[str, Any]:

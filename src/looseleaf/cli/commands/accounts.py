@@ -63,10 +63,7 @@ list_users = DerivedCommand(
     "looseleaf users list --format json",
     help="List every user.",
     key="users",
-    show=Table(
-        {"ID": "id", "LOGIN": "login", "NAME": "name", "STATUS": "status", "CAN": "capabilities"},
-        shrink="CAN",
-    ),
+    show=Table("id login name status can=capabilities", shrink="CAN"),
 )
 show_user = DerivedCommand(
     "show",
@@ -74,12 +71,8 @@ show_user = DerivedCommand(
     "looseleaf users show eve",
     help="Show one user.",
     show=Fields(
-        {
-            **{name: name for name in ("id", "login", "name", "email", "status")},
-            "can": "capabilities",
-            "password": "password",
-            "created": lambda user: format_minute(user.created),
-        }
+        "id login name email status can=capabilities password created",
+        cells={"created": lambda user: format_minute(user.created)},
     ),
 )
 create_user = DerivedCommand(
@@ -132,12 +125,8 @@ list_grants = DerivedCommand(
     parameters={"user": "--for ID|LOGIN: The roles of this user, on all agents."},
     key="grants",
     show=Table(
-        {
-            "AGENT": "agent",
-            "USER": "user_id",
-            "LOGIN": lambda grant: grant.user or "(not known yet)",
-            "ROLE": "role",
-        }
+        "agent user=user_id login role",
+        cells={"login": lambda grant: grant.user or "(not known yet)"},
     ),
 )
 give_role = DerivedCommand(

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, with_shared_options
+from looseleaf.cli.arguments import (
+    SharedOptions,
+    complete_agents,
+    refuse_constant,
+    with_shared_options,
+)
+from looseleaf.cli.derived_commands import DerivedCommand, Fields, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
@@ -17,12 +23,15 @@ from looseleaf.times import format_minute
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
     from looseleaf.operations.agent_summary import AgentSummary
+    from looseleaf.operations.agents import Removed
     from looseleaf.operations.config_preview import ConfigPreview
 
 
-agent_argument = click.argument("agent", shell_complete=complete_agents)
 CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pages
 
 
@@ -51,103 +60,80 @@ def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
     agents = operation(context)
     if options.json:
         print_document({"agents": [as_dict(agent) for agent in agents]})
-    elif agents:
-        rows = [
-            (agent.id, agent.slug, agent.name, agent.owner, agent.status, agent.created[:10])
-            for agent in agents
-        ]
-        print_table(("ID", "SLUG", "NAME", "OWNER", "STATUS", "CREATED"), rows, shrink="NAME")
-    elif deleted:
-        say("There are no deleted agents that could be restored.")
+    elif agents or not deleted:
+        _AGENTS(agents)
     else:
-        say("There are no agents yet. Create one: looseleaf agents create SLUG")
+        say("There are no deleted agents that could be restored.")
+
+
+_AGENTS = Table(
+    "id slug name owner status created",
+    cells={"created": lambda agent: agent.created[:10]},
+    shrink="NAME",
+    empty="There are no agents yet. Create one: looseleaf agents create SLUG",
+)
+_SIZES = Table(
+    "agent=slug status MEMORY.md over_budget changed page=changed_page by=changed_by",
+    cells={
+        "MEMORY.md": lambda agent: f"{agent.memory_bytes:,} of {agent.memory_budget:,}",
+        "changed": lambda agent: format_minute(agent.changed) if agent.changed else "-",
+    },
+)
 
 
 def _print_sizes(options: SharedOptions, summaries: list[AgentSummary]) -> None:
     if options.json:
         print_document({"agents": to_json_value(summaries)})
         return
-    rows = [
-        (
-            agent.slug,
-            agent.status,
-            f"{agent.memory_bytes:,} of {agent.memory_budget:,}",
-            ", ".join(agent.over_budget) or "-",
-            format_minute(agent.changed) if agent.changed else "-",
-            agent.changed_page or "-",
-            agent.changed_by or "-",
-        )
-        for agent in summaries
-    ]
-    headers = ("AGENT", "STATUS", "MEMORY.md", "OVER BUDGET", "CHANGED", "PAGE", "BY")
-    print_table(headers, rows)
+    _SIZES(summaries)
 
 
-@command(
+create = DerivedCommand(
     "create",
+    "looseleaf.operations.agents:create_agent",
     "looseleaf agents create ada",
     """looseleaf agents create wiki --name "Wiki" --config '{"models": {"default": "a:b"}}'""",
-)
-@click.argument("slug")
-@click.option("--name", default="", help="The name for people; else made from the slug.")
-@click.option("--owner", type=int, metavar="ID", help="The user who owns the agent.")
-@click.option("--config", metavar="JSON|@FILE", help="The configuration.")
-@with_shared_options(*CHANGE_OPTIONS)
-def create(
-    options: SharedOptions, slug: str, name: str, owner: int | None, config: str | None
-) -> None:
-    """Create an agent and start its pages.
+    help="""Create an agent and start its pages.
 
     A slug has lower-case letters, digits, - and _. Existing pages stay.
-    """
-    from looseleaf.operations import agents as operations
-
-    settings = _parse_json("--config", _read_text(config)) if config else None
-    if settings is not None and not isinstance(settings, dict):
-        raise click.UsageError('--config takes a JSON object, such as {"tone": "calm"}.')
-    record = operations.create_agent(options.open(), slug, name=name, owner=owner, config=settings)
-    _print_agent(
-        options, record, f"Created agent {record.slug} (id {record.id}) in agents/{record.slug}."
-    )
+    """,
+    parameters={"owner": "--owner ID"},
+    shared=CHANGE_OPTIONS,
+    show="Created agent {slug} (id {id}) in agents/{slug}.",
+)
 
 
-@command("show", "looseleaf agents show", "looseleaf agents show ada --format json")
-@click.argument("agent", required=False, shell_complete=complete_agents)
-@with_shared_options("format")
-def show(options: SharedOptions, agent: str | None) -> None:
-    """Show one agent and its configuration.
-
-    AGENT is an id or a slug; without it, the default agent is shown.
-    """
-    from looseleaf.operations import agents as operations
-
-    record = operations.show_agent(options.open(), agent)
-    if options.json:
-        print_document(as_dict(record))
-        return
-    for name, field in as_dict(record).items():
-        if name != "config":
-            say(f"{name:<8}  {field}")
+def _show_agent(record: AgentRecord) -> None:
+    Fields("id slug name owner status created")(record)
     if not record.config:
         say("config    none")
     for key, setting in record.config.items():
         say(f"config    {key} = {json.dumps(setting, ensure_ascii=False)}")
 
 
-@command("rename", "looseleaf agents rename ada eve", 'looseleaf agents rename 1 eve --name "Eve"')
-@agent_argument
-@click.argument("slug", metavar="NEW")
-@click.option("--name", default="", help="The new name for people.")
-@with_shared_options("format")
-def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
-    """Change an agent's slug.
+show = DerivedCommand(
+    "show",
+    "looseleaf.operations.agents:show_agent",
+    "looseleaf agents show",
+    "looseleaf agents show ada --format json",
+    help="""Show one agent and its configuration.
+
+    AGENT is an id or a slug; without it, the default agent is shown.
+    """,
+    show=_show_agent,
+)
+rename = DerivedCommand(
+    "rename",
+    "looseleaf.operations.agents:rename_agent",
+    "looseleaf agents rename ada eve",
+    'looseleaf agents rename 1 eve --name "Eve"',
+    help="""Give an agent another slug.
 
     Its folder moves; its id, its pages and their history stay.
-    """
-    from looseleaf.operations import agents as operations
-
-    record = operations.rename_agent(options.open(), agent, slug, name=name)
-    _print_agent(options, record, f"Agent {record.id} is now {record.slug} ({record.name}).")
+    """,
+    parameters={"slug": "NEW"},
+    show="Agent {id} is now {slug} ({name}).",
+)
 
 
 @command(
@@ -155,7 +141,7 @@ def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
     """looseleaf agents configure ada 'daily_memory={"enabled": true}'""",
     "looseleaf agents configure ada memory_policy=null",
 )
-@agent_argument
+@click.argument("agent", shell_complete=complete_agents)
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=JSON…")
 @click.option("--preview", is_flag=True, help="Only show what this would change in the prompt.")
 @with_shared_options("format")
@@ -179,7 +165,10 @@ def configure(
         _print_preview(options, preview_config(options.open(), agent, config))
         return
     record = operations.configure_agent(options.open(), agent, config)
-    _print_agent(options, record, f"Configured agent {record.slug}: {', '.join(config)}.")
+    if options.json:
+        print_document(to_json_value(record))
+    else:
+        say(f"Configured agent {record.slug}: {', '.join(config)}.")
 
 
 def _print_preview(options: SharedOptions, preview: ConfigPreview) -> None:
@@ -201,110 +190,78 @@ def _print_preview(options: SharedOptions, preview: ConfigPreview) -> None:
     say(f"The prompt in {preview.mode} {sizes}. Nothing is set.")
 
 
-def _read_text(config: str) -> str:
-    if not config.startswith("@"):
-        return config
-    try:
-        with open(config[1:], encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{config[1:]!r} cannot be read: {error}.") from error
-
-
 def _parse_json(name: str, text: str) -> object:
     try:
-        data: object = json.loads(text, parse_constant=_refuse)
+        data: object = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         hint = f""" Text needs quotes of its own: '{name}="{text}"'.""" if text.isalnum() else ""
         raise Invalid(f"The value of {name} is not JSON ({error}).{hint}") from error
     return data
 
 
-def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is no JSON number")
+def _build_status_command(name: str, status: str, *help_lines: str) -> DerivedCommand:
+    return DerivedCommand(
+        name,
+        "looseleaf.operations.agents:set_agent_status",
+        f"looseleaf agents {name} ada",
+        help="\n\n".join(help_lines),
+        parameters={"status": None},
+        prepare=lambda arguments, _given: arguments.update(status=status),
+        show="Agent {slug} is {status}.",
+    )
 
 
-def _build_status_command(name: str, status: str, summary: str, details: str) -> click.Command:
-    @command(name, f"looseleaf agents {name} ada")
-    @agent_argument
-    @with_shared_options("format")
-    def change(options: SharedOptions, agent: str) -> None:
-        from looseleaf.operations import agents as operations
-
-        record = operations.set_agent_status(options.open(), agent, status)
-        _print_agent(options, record, f"Agent {record.slug} is {record.status}.")
-
-    change.help = f"{summary}\n\n{details}"
-    return change
-
-
+_STAY = "Its pages stay and can be read and changed."
 activate = _build_status_command(
     "activate", "active", "Make an agent active.", "An active agent can be the default agent."
 )
-deactivate = _build_status_command(
-    "deactivate",
-    "inactive",
-    "Make an agent inactive.",
-    "Its pages stay and can be read and changed.",
-)
-archive = _build_status_command(
-    "archive", "archived", "Archive an agent.", "Its pages stay and can be read and changed."
-)
+deactivate = _build_status_command("deactivate", "inactive", "Make an agent inactive.", _STAY)
+archive = _build_status_command("archive", "archived", "Archive an agent.", _STAY)
 
 
-@command("delete", "looseleaf agents delete ada", "looseleaf agents delete ada --files --yes")
-@agent_argument
-@click.option(
-    "--files", is_flag=True, help="Delete its pages too; restoring the agent restores them."
-)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@with_shared_options(*CHANGE_OPTIONS)
-def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> None:
-    """Delete an agent, and with --files its pages.
+def _ask_to_delete(context: Context, arguments: dict[str, Any]) -> str:
+    from looseleaf.operations.agents import show_agent
+
+    record = show_agent(context, arguments["agent"])
+    arguments["agent"] = record.id
+    with_pages = " and all its pages" if arguments["files"] else ", but not its pages"
+    return f"Delete agent {record.slug} (id {record.id}){with_pages}?"
+
+
+def _show_removal(removal: Removed) -> None:
+    with_files = click.get_current_context().params["files"]
+    pages = f" and {format_count(removal.pages, 'page')}" if with_files else ""
+    note = f" Its folder agents/{removal.slug} is still there." if removal.folder_left else ""
+    say(f"Deleted agent {removal.slug}{pages}.{note}")
+
+
+delete = DerivedCommand(
+    "delete",
+    "looseleaf.operations.agents:delete_agent",
+    "looseleaf agents delete ada",
+    "looseleaf agents delete ada --files --yes",
+    help="""Delete an agent, and with --files its pages.
 
     Without --files the folder stays, and a new agent of the same slug takes the folder over. The
     agent's tokens end. looseleaf agents restore restores a deleted agent.
-    """
-    from looseleaf.operations import agents as operations
-
-    context = options.open()
-    record = operations.show_agent(context, agent)
-    with_pages = " and all its pages" if files else ", but not its pages"
-    confirm(f"Delete agent {record.slug} (id {record.id}){with_pages}?", yes=yes)
-    removal = operations.delete_agent(context, record.id, files=files)
-    if options.json:
-        print_document(as_dict(removal))
-        return
-    pages = f" and {format_count(removal.pages, 'page')}" if files else ""
-    folder_note = (
-        f" Its folder agents/{removal.slug} is still there." if removal.folder_left else ""
-    )
-    say(f"Deleted agent {removal.slug}{pages}.{folder_note}")
-
-
-@command("restore", "looseleaf agents restore ada", "looseleaf agents restore 2 --slug ada-again")
-@click.argument("agent")
-@click.option("--slug", default="", help="Another slug, if the old slug is taken.")
-@with_shared_options("format")
-def restore(options: SharedOptions, agent: str, slug: str) -> None:
-    """Restore a deleted agent.
+    """,
+    parameters={"files": "--files: Delete its pages too; restoring the agent restores them."},
+    shared=CHANGE_OPTIONS,
+    ask=_ask_to_delete,
+    show=_show_removal,
+)
+restore = DerivedCommand(
+    "restore",
+    "looseleaf.operations.agents:restore_agent",
+    "looseleaf agents restore ada",
+    "looseleaf agents restore 2 --slug ada-again",
+    help="""Restore a deleted agent.
 
     AGENT is an id or a slug; looseleaf agents list --deleted shows both. The id, pages and history
     are restored; tokens of the agent and roles on it are not.
-    """
-    from looseleaf.operations import agents as operations
-
-    record = operations.restore_agent(options.open(), agent, slug=slug)
-    _print_agent(options, record, f"Restored agent {record.slug} (id {record.id}).")
-
-
-def _print_agent(options: SharedOptions, record: AgentRecord, sentence: str) -> None:
-    if options.json:
-        print_document(as_dict(record))
-    else:
-        say(sentence)
-
-
+    """,
+    show="Restored agent {slug} (id {id}).",
+)
 agents_group = Group(
     "agents",
     "The agents of the workspace.",
