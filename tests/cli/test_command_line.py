@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
 
 import click
 import pytest
@@ -14,29 +12,10 @@ import pytest
 from looseleaf.cli import groups
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.command_line import looseleaf_command
-from looseleaf.cli.command_table import CommandTable
-from looseleaf.cli.groups import Command, Group
+from looseleaf.cli.groups import Command
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
 from tests.cli.conftest import Run
-
-Path = tuple[str, ...]
-
-
-def walk(context: click.Context, path: Path = ()) -> Iterator[tuple[Path, str, click.Command]]:
-    """Yield every command with its path and the summary its group shows."""
-    group = context.command
-    assert isinstance(group, Group)
-    for item in group.shell_complete(context, ""):
-        found = group.get_command(context, item.value)
-        assert found is not None
-        yield (*path, item.value), item.help or "", found
-        if isinstance(found, Group):
-            inner = click.Context(found, parent=context, info_name=item.value)
-            yield from walk(inner, (*path, item.value))
-
-
-EVERY = list(walk(click.Context(looseleaf_command, info_name="looseleaf")))
-LEAVES = [(path, found) for path, _, found in EVERY if isinstance(found, Command)]
+from tests.cli.walk import EVERY, LEAVES, Path
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from looseleaf.cli import main
 from tests.bundles.importers.archives import build_zip
 from tests.bundles.importers.sources import OPENCLAW
 from tests.cli.conftest import COMMAND, Answer, Stdin
-from tests.cli.test_command_line import LEAVES
+from tests.cli.walk import LEAVES
 
 DAY = "2026-04-17"
 FAR = "http://203.0.113.7"  # of the addresses that nobody has

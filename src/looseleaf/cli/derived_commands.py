@@ -7,13 +7,16 @@ signature has it. The operation is imported when its command is run, or explaine
 from __future__ import annotations
 
 import json
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
+from importlib.abc import SourceLoader
+from importlib.util import find_spec
 from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from looseleaf.catalog.schemas.parameter_texts import ARGUMENTS
 from looseleaf.cli.arguments import (
     CHANGE,
     PAGE,
@@ -31,7 +34,7 @@ from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+    from typing import Any, TypedDict, Unpack
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
@@ -42,10 +45,24 @@ if TYPE_CHECKING:
     Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
     Question = str | Callable[[Any, dict[str, Any]], str]
 
+    class Declaration(TypedDict, total=False):
+        """What a command may have better than the signature of its operation has it."""
+
+        help: str
+        parameters: Mapping[str, str | click.Parameter | None]
+        shared: tuple[str, ...]
+        show: str | Show | None
+        key: str
+        ask: Question
+        prepare: Prepare
+        failed: Callable[[Any], bool]
+
+
 BY_EFFECT = "?"  # the question of a destructive operation, and none for any other
 _NUMBERS = {"integer": click.INT, "number": click.FLOAT}
 _LABEL = 8  # characters that a label has at least
 _OWNER = ("agent", "user", "layer")
+_PATHS = ("folder", "path")
 _COMPLETIONS = {"agent": complete_agents, "file": complete_pages}
 _ARGUMENTS = {"user": "ID|LOGIN"}
 _METAVARS = {"agent": "ID|SLUG", "user": "ID|LOGIN", "integer": "N", "number": "N"}
@@ -65,11 +82,13 @@ class Table:
         cells: Mapping[str, Cell] | None = None,
         rows: str = "",
         shrink: str = "",
+        right: tuple[str, ...] = (),
         empty: str = "",
         count: str = "",
     ) -> None:
         self._columns, self._rows = _read_columns(columns, cells), rows
-        self._shrink, self._empty, self._count = shrink, empty, count
+        self._shrink, self._right = shrink, right
+        self._empty, self._count = empty, count
 
     def __call__(self, result: Any) -> None:  # noqa: ANN401 - the result of any operation
         """Print the rows, or the sentence that there are none."""
@@ -77,7 +96,7 @@ class Table:
         rows = [[read_cell(record) for read_cell in self._columns.values()] for record in records]
         if rows or not (self._empty or self._count):
             titles = tuple(title.upper().replace("_", " ") for title in self._columns)
-            print_table(titles, rows, shrink=self._shrink)
+            print_table(titles, rows, shrink=self._shrink, right=self._right)
         elif self._empty:
             say(self._empty)
         if self._count:
@@ -172,12 +191,21 @@ class DerivedCommand(Command):
         """What the command does: the words of its declaration, else those of the operation."""
         if self._help:
             return self._help
-        text = (self.operation.run.__doc__ or "").partition("Arguments:")[0]
-        return cleandoc(text)
+        return read_docstring(self._target) or read_help(self.operation.run.__doc__)
 
     @help.setter  # noqa: A003 - click's word
     def help(self, text: str | None) -> None:
         self._help = self._help or text or ""
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the command itself gives some arguments to the operation."""
+        return self._prepare is not None
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The parameters of the operation that the command leaves out."""
+        return frozenset(name for name, declared in self._declared.items() if declared is None)
 
     @cached_property
     def _built_params(self) -> list[click.Parameter]:
@@ -236,13 +264,16 @@ class DerivedCommand(Command):
                 kind = read_type(annotation, names_of(run))
                 words, _, text = declared.partition(": ")
                 parameter = Declared(name, *_split_words(words), text or texts.get(name, ""), kind)
-                if parameter.option or index >= count_positional(run):
+                is_named = bool(parameter.option) if words else index >= count_positional(run)
+                if is_named:
                     yield _build_option(parameter, default)
                 else:
                     yield _build_argument(parameter, default)
         for name, extra in self._declared.items():
-            if isinstance(extra, click.Parameter) and name not in own_names:
-                yield extra  # for the question or the output
+            if name not in own_names and not isinstance(extra, click.Parameter):
+                raise TypeError(f"{self.operation.name} takes no {name}")
+            if name not in own_names and isinstance(extra, click.Parameter):
+                yield extra  # for the question, the preparation or the output
 
     def _call(self, options: SharedOptions, *, yes: bool = False, **given: Any) -> None:  # noqa: ANN401 - one for each parameter
         from looseleaf.catalog.schemas.arguments import parse_arguments
@@ -285,6 +316,52 @@ class DerivedCommand(Command):
             confirm(question.format_map(arguments), yes=yes)
 
 
+@cache
+def read_docstring(target: str) -> str:
+    """Read the help of an operation from its source, to list it without importing it."""
+    module, _, name = target.partition(":")
+    source = _read_source(module) if name else ""
+    _, _, rest = source.partition(f"\ndef {name}(")
+    return read_help(rest.partition('"""')[2].partition('"""')[0])
+
+
+@cache
+def _read_source(module: str) -> str:
+    spec = find_spec(module)
+    loader = spec.loader if spec else None
+    return (loader.get_source(module) or "") if isinstance(loader, SourceLoader) else ""
+
+
+def read_help(docstring: str | None) -> str:
+    """Return what a docstring says before its list of arguments."""
+    return cleandoc((docstring or "").partition(ARGUMENTS)[0]).strip()
+
+
+class Derivation:
+    """Derives commands of one group from the operations of one module."""
+
+    def __init__(self, group: str, module: str) -> None:
+        self._group, self._module = group, module
+
+    def derive(
+        self, name: str, operation: str, *examples: str, **declared: Unpack[Declaration]
+    ) -> DerivedCommand:
+        """Derive a command; each example is what follows its name, as it is typed."""
+        typed = [f"looseleaf {self._group} {name} {example}".rstrip() for example in examples]
+        return DerivedCommand(name, f"{self._module}:{operation}", *typed, **declared)
+
+    def shown(
+        self, name: str, operation: str, *examples: str, **declared: Unpack[Declaration]
+    ) -> Callable[[Show], DerivedCommand]:
+        """Turn the function that prints a result into the command; its docstring is the help."""
+
+        def make(show: Show) -> DerivedCommand:
+            declaration: Declaration = {"help": show.__doc__ or "", "show": show, **declared}
+            return self.derive(name, operation, *examples, **declaration)
+
+        return make
+
+
 class Declared(NamedTuple):
     """A parameter of an operation, as a command has it."""
 
@@ -309,9 +386,10 @@ def _build_argument(parameter: Declared, default: object) -> click.Argument:
 
     kind, is_required = _find_main_type(parameter.kind), default is REQUIRED
     metavar = parameter.metavar or _ARGUMENTS.get(parameter.name)
+    is_path = parameter.name in _PATHS
     return click.Argument(
         [parameter.name],
-        **_build_click_type(kind),
+        **({"type": click.Path()} if is_path else _build_click_type(kind)),
         nargs=-1 if isinstance(kind, Items) else 1,
         required=is_required,
         metavar=metavar if is_required or not metavar else f"[{metavar}]",
@@ -327,7 +405,7 @@ def _build_option(parameter: Declared, default: object) -> click.Option:
     option = parameter.option or f"--{name.replace('_', '-')}"
     text = parameter.text
     if default not in (REQUIRED, None, "", (), False) and isinstance(default, str | int | float):
-        text = f"{text.rstrip('.')}; {default}."
+        text = f"{text} [default: {default}]"
     if kind == Plain("boolean"):
         names = [f"{option}/--no-{option[2:]}" if default is not False else option, name]
         return click.Option(

@@ -10,7 +10,7 @@ import click
 from looseleaf.access.principals import CAPABILITIES, CREDENTIAL_RIGHTS, ROLES
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, take_stdin, with_shared_options
-from looseleaf.cli.derived_commands import DerivedCommand, Fields, Table
+from looseleaf.cli.derived_commands import Derivation, Fields, Table
 from looseleaf.cli.formats import format_actor, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.operations.tokens import TokenInfo
+
+_users = Derivation("users", "looseleaf.operations.users")
+_grants = Derivation("grants", "looseleaf.operations.users")
+_tokens = Derivation("tokens", "looseleaf.operations.tokens")
 
 
 def _read_password(
@@ -56,31 +60,29 @@ _ACCOUNT = {
     ),
 }
 
-list_users = DerivedCommand(
+list_users = _users.derive(
     "list",
-    "looseleaf.operations.users:list_users",
-    "looseleaf users list",
-    "looseleaf users list --format json",
-    help="List every user.",
+    "list_users",
+    "",
+    "--format json",
     key="users",
     show=Table("id login name status can=capabilities", shrink="CAN"),
 )
-show_user = DerivedCommand(
+show_user = _users.derive(
     "show",
-    "looseleaf.operations.users:show_user",
-    "looseleaf users show eve",
-    help="Show one user.",
+    "show_user",
+    "eve",
     show=Fields(
         "id login name email status can=capabilities password created",
         cells={"created": lambda user: format_minute(user.created)},
     ),
 )
-create_user = DerivedCommand(
+create_user = _users.derive(
     "create",
-    "looseleaf.operations.users:create_user",
-    "looseleaf users create eve --can chat",
-    'looseleaf users create eve --name "Eve" --can manage_agents --can view_logs',
-    "looseleaf users create eve --password-stdin < password.txt",
+    "create_user",
+    "eve --can chat",
+    'eve --name "Eve" --can manage_agents --can view_logs',
+    "eve --password-stdin < password.txt",
     help="""Create a user.
 
     Without --can, a user may read shared pages, and use the agents that they own or have a role on.
@@ -97,12 +99,12 @@ def _take_capabilities_away(arguments: dict[str, Any], given: dict[str, Any]) ->
         arguments["capabilities"] = []
 
 
-update_user = DerivedCommand(
+update_user = _users.derive(
     "update",
-    "looseleaf.operations.users:update_user",
-    "looseleaf users update eve --status disabled",
-    "looseleaf users update eve --can chat --can view_logs",
-    "looseleaf users update eve --can-nothing",
+    "update_user",
+    "eve --status disabled",
+    "eve --can chat --can view_logs",
+    "eve --can-nothing",
     help="""Change the fields of a user.
 
     --can names all capabilities that the user has from now on; any other is taken away.
@@ -116,12 +118,11 @@ update_user = DerivedCommand(
     prepare=_take_capabilities_away,
     show="Updated user {login} (id {id}).",
 )
-list_grants = DerivedCommand(
+list_grants = _grants.derive(
     "list",
-    "looseleaf.operations.users:list_grants",
-    "looseleaf grants list",
-    "looseleaf grants list --for eve --format json",
-    help="List who has which role on an agent.",
+    "list_grants",
+    "",
+    "--for eve --format json",
     parameters={"user": "--for ID|LOGIN: The roles of this user, on all agents."},
     key="grants",
     show=Table(
@@ -129,25 +130,15 @@ list_grants = DerivedCommand(
         cells={"login": lambda grant: grant.user or "(not known yet)"},
     ),
 )
-give_role = DerivedCommand(
+give_role = _grants.derive(
     "give",
-    "looseleaf.operations.users:grant_role",
-    "looseleaf grants give ada eve operator",
-    help="""Give a user a role on an agent.
-
-    A viewer reads the agent's pages, an operator also writes them, an admin also changes the
-    agent's identity.
-    """,
+    "grant_role",
+    "ada eve operator",
     parameters={"role": click.Argument(["role"], type=click.Choice(ROLES))},
     show="{user} is now {role} of agent {agent}.",
 )
-take_role = DerivedCommand(
-    "take",
-    "looseleaf.operations.users:revoke_role",
-    "looseleaf grants take ada eve",
-    help="Remove a user's role on an agent.",
-    ask="",
-    show="{user} has no role on agent {agent} any more.",
+take_role = _grants.derive(
+    "take", "revoke_role", "ada eve", ask="", show="{user} has no role on agent {agent} any more."
 )
 
 
@@ -191,12 +182,12 @@ _CREDENTIAL = {
     ),
 }
 
-create_token = DerivedCommand(
+create_token = _tokens.derive(
     "create",
-    "looseleaf.operations.tokens:create_token",
-    "looseleaf tokens create --agent ada --label laptop",
-    "looseleaf tokens create --agent ada --role viewer --expires 90d",
-    "looseleaf tokens create --user eve --can chat",
+    "create_token",
+    "--agent ada --label laptop",
+    "--agent ada --role viewer --expires 90d",
+    "--user eve --can chat",
     help="""Create a token for an agent or a user.
 
     The token is shown once. An agent's token reaches only that agent, with the role operator
@@ -205,22 +196,18 @@ create_token = DerivedCommand(
     parameters=_CREDENTIAL,
     show=_print_secret,
 )
-create_password = DerivedCommand(
+create_password = _tokens.derive(
     "password",
-    "looseleaf.operations.tokens:create_application_password",
-    "looseleaf tokens password --user eve --label backup",
-    help="""Create a password for a program.
-
-    The program signs in as the user by HTTP Basic; the password is shown once.
-    """,
+    "create_application_password",
+    "--user eve --label backup",
     parameters=_CREDENTIAL,
     show=_print_secret,
 )
-create_login = DerivedCommand(
+create_login = _tokens.derive(
     "login",
-    "looseleaf.operations.tokens:create_login_link",
-    "looseleaf tokens login",
-    "looseleaf tokens login eve",
+    "create_login_link",
+    "",
+    "eve",
     help="""Create a code to sign in with once.
 
     The code is for the browser, is valid for an hour, and is shown once.
@@ -273,11 +260,10 @@ def list_tokens(
         say("There are none. Make one: looseleaf tokens create --agent SLUG")
 
 
-revoke_token = DerivedCommand(
+revoke_token = _tokens.derive(
     "revoke",
-    "looseleaf.operations.tokens:revoke_token",
-    "looseleaf tokens revoke 1f0a9c2b7d3e4f50",
-    help="End a token, password or session at once.",
+    "revoke_token",
+    "1f0a9c2b7d3e4f50",
     ask="",
     show=lambda token: say(f"Revoked {token.kind.replace('_', ' ')} {token.id}."),
 )

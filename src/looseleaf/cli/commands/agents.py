@@ -14,7 +14,7 @@ from looseleaf.cli.arguments import (
     refuse_constant,
     with_shared_options,
 )
-from looseleaf.cli.derived_commands import DerivedCommand, Fields, Table
+from looseleaf.cli.derived_commands import Derivation, DerivedCommand, Fields, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from looseleaf.operations.agent_summary import AgentSummary
     from looseleaf.operations.agents import Removed
     from looseleaf.operations.config_preview import ConfigPreview
+
+_agents = Derivation("agents", "looseleaf.operations.agents")
 
 
 CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pages
@@ -88,22 +90,23 @@ def _print_sizes(options: SharedOptions, summaries: list[AgentSummary]) -> None:
     _SIZES(summaries)
 
 
-create = DerivedCommand(
+create = _agents.derive(
     "create",
-    "looseleaf.operations.agents:create_agent",
-    "looseleaf agents create ada",
-    """looseleaf agents create wiki --name "Wiki" --config '{"models": {"default": "a:b"}}'""",
-    help="""Create an agent and start its pages.
-
-    A slug has lower-case letters, digits, - and _. Existing pages stay.
-    """,
+    "create_agent",
+    "ada",
+    """wiki --name "Wiki" --config '{"models": {"default": "a:b"}}'""",
     parameters={"owner": "--owner ID"},
     shared=CHANGE_OPTIONS,
     show="Created agent {slug} (id {id}) in agents/{slug}.",
 )
 
 
-def _show_agent(record: AgentRecord) -> None:
+@_agents.shown("show", "show_agent", "", "ada --format json")
+def show(record: AgentRecord) -> None:
+    """Show one agent and its configuration.
+
+    AGENT is an id or a slug; without it, the default agent is shown.
+    """
     Fields("id slug name owner status created")(record)
     if not record.config:
         say("config    none")
@@ -111,26 +114,11 @@ def _show_agent(record: AgentRecord) -> None:
         say(f"config    {key} = {json.dumps(setting, ensure_ascii=False)}")
 
 
-show = DerivedCommand(
-    "show",
-    "looseleaf.operations.agents:show_agent",
-    "looseleaf agents show",
-    "looseleaf agents show ada --format json",
-    help="""Show one agent and its configuration.
-
-    AGENT is an id or a slug; without it, the default agent is shown.
-    """,
-    show=_show_agent,
-)
-rename = DerivedCommand(
+rename = _agents.derive(
     "rename",
-    "looseleaf.operations.agents:rename_agent",
-    "looseleaf agents rename ada eve",
-    'looseleaf agents rename 1 eve --name "Eve"',
-    help="""Give an agent another slug.
-
-    Its folder moves; its id, its pages and their history stay.
-    """,
+    "rename_agent",
+    "ada eve",
+    '1 eve --name "Eve"',
     parameters={"slug": "NEW"},
     show="Agent {id} is now {slug} ({name}).",
 )
@@ -228,33 +216,32 @@ def _ask_to_delete(context: Context, arguments: dict[str, Any]) -> str:
     return f"Delete agent {record.slug} (id {record.id}){with_pages}?"
 
 
-def _show_removal(removal: Removed) -> None:
+@_agents.shown(
+    "delete",
+    "delete_agent",
+    "ada",
+    "ada --files --yes",
+    parameters={"files": "--files: Delete its pages too; restoring the agent restores them."},
+    shared=CHANGE_OPTIONS,
+    ask=_ask_to_delete,
+)
+def delete(removal: Removed) -> None:
+    """Delete an agent, and with --files its pages.
+
+    Without --files the folder stays, and a new agent of the same slug takes the folder over. The
+    agent's tokens end. looseleaf agents restore restores a deleted agent.
+    """
     with_files = click.get_current_context().params["files"]
     pages = f" and {format_count(removal.pages, 'page')}" if with_files else ""
     note = f" Its folder agents/{removal.slug} is still there." if removal.folder_left else ""
     say(f"Deleted agent {removal.slug}{pages}.{note}")
 
 
-delete = DerivedCommand(
-    "delete",
-    "looseleaf.operations.agents:delete_agent",
-    "looseleaf agents delete ada",
-    "looseleaf agents delete ada --files --yes",
-    help="""Delete an agent, and with --files its pages.
-
-    Without --files the folder stays, and a new agent of the same slug takes the folder over. The
-    agent's tokens end. looseleaf agents restore restores a deleted agent.
-    """,
-    parameters={"files": "--files: Delete its pages too; restoring the agent restores them."},
-    shared=CHANGE_OPTIONS,
-    ask=_ask_to_delete,
-    show=_show_removal,
-)
-restore = DerivedCommand(
+restore = _agents.derive(
     "restore",
-    "looseleaf.operations.agents:restore_agent",
-    "looseleaf agents restore ada",
-    "looseleaf agents restore 2 --slug ada-again",
+    "restore_agent",
+    "ada",
+    "2 --slug ada-again",
     help="""Restore a deleted agent.
 
     AGENT is an id or a slug; looseleaf agents list --deleted shows both. The id, pages and history

@@ -5,102 +5,101 @@ from __future__ import annotations
 import os
 import shlex
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
-from looseleaf.cli.formats import print_document, print_table
+from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import DefaultGroup, command
-from looseleaf.cli.output import FAILED, say, show_progress, warn
+from looseleaf.cli.output import say, show_progress, warn
 from looseleaf.files.file_size import choose_unit, format_size
 from looseleaf.times import DAY_SECONDS, format_time
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.operations.backups import BackupVerdict, NewBackup
 
 _MOST_NAMED = 5
 
 
-@command("create", "looseleaf backup create", "looseleaf backup create /mnt/disk/backups")
-@click.argument("folder", required=False, default="", type=click.Path())
-@with_shared_options("format")
-def create(options: SharedOptions, folder: str) -> None:
+_backups = Derivation("backup", "looseleaf.operations.backups")
+
+
+@_backups.shown("create", "create_backup", "", "/mnt/disk/backups", parameters={"folder": "FOLDER"})
+def create(backup: NewBackup) -> None:
     """Write a backup; others may write at the time.
 
     One tar archive in FOLDER, or in the setting backup_folder, with the pages, their history, the
     agents, the database and the settings. It holds password and token hashes: keep it private.
     """
-    from looseleaf.operations import backups as operations
-
-    result = operations.create_backup(options.open(), folder=folder)
-    if options.json:
-        print_document(to_json_value(result))
-        return
-    say(f"Wrote {result.path}: {result.files} files, {format_size(result.size)}.")
-    for name in result.left_out[:_MOST_NAMED]:
+    say(f"Wrote {backup.path}: {backup.files} files, {format_size(backup.size)}.")
+    for name in backup.left_out[:_MOST_NAMED]:
         warn(f"Not as it should be: {name}")
-    if len(result.left_out) > _MOST_NAMED:
-        warn(f"And {len(result.left_out) - _MOST_NAMED} more; LEFT-OUT.txt in the archive has all.")
+    if len(backup.left_out) > _MOST_NAMED:
+        warn(f"And {len(backup.left_out) - _MOST_NAMED} more; LEFT-OUT.txt in the archive has all.")
 
 
-@command("list", "looseleaf backup list", "looseleaf backup list /mnt/disk/backups --format json")
-@click.argument("folder", required=False, default="", type=click.Path())
-@with_shared_options("format")
-def list_backups(options: SharedOptions, folder: str) -> None:
-    """List the backups, newest first.
+list_backups = _backups.derive(
+    "list",
+    "list_backups",
+    "",
+    "/mnt/disk/backups --format json",
+    help="""List the backups, newest first.
 
     In FOLDER, or in the setting backup_folder. A backup that is not whole was cut off while it was
     written or copied.
-    """
-    from looseleaf.operations import backups as operations
-
-    backups = operations.list_backups(options.open(), folder=folder)
-    if options.json:
-        print_document({"backups": to_json_value(backups)})
-        return
-    if not backups:
-        say("There is no backup yet. Make one: looseleaf backup")
-        return
-    rows = [
-        (
-            backup.name,
-            backup.created,
-            format_age(backup.age),
-            format_size(backup.size),
-            backup.workspace_name or ("this one" if backup.is_own else backup.workspace[:8]),
-            "yes" if backup.is_whole else "NO",
-        )
-        for backup in backups
-    ]
-    print_table(("NAME", "CREATED", "AGE", "SIZE", "WORKSPACE", "WHOLE"), rows, shrink="NAME")
-
-
-@command(
-    "verify",
-    "looseleaf backup verify looseleaf-20260417T093000Z.tar",
-    "looseleaf backup verify /mnt/disk/backups/looseleaf-20260417T093000Z.tar",
+    """,
+    parameters={"folder": "FOLDER"},
+    key="backups",
+    show=Table(
+        "name created age size workspace whole",
+        cells={
+            "age": lambda backup: format_age(backup.age),
+            "size": lambda backup: format_size(backup.size),
+            "workspace": lambda backup: (
+                backup.workspace_name or ("this one" if backup.is_own else backup.workspace[:8])
+            ),
+            "whole": lambda backup: "yes" if backup.is_whole else "NO",
+        },
+        shrink="NAME",
+        empty="There is no backup yet. Make one: looseleaf backup",
+    ),
 )
-@click.argument("archive", type=click.Path())
-@with_shared_options("format")
-def verify(options: SharedOptions, archive: str) -> None:
+
+
+def _find_archive(arguments: dict[str, Any], _given: dict[str, Any]) -> None:
+    folder, name = os.path.split(os.path.expanduser(arguments["name"]))
+    if not folder and os.path.isfile(name):
+        folder = os.getcwd()
+    arguments.update(name=name, folder=folder)
+
+
+@_backups.shown(
+    "verify",
+    "verify_backup",
+    "looseleaf-20260417T093000Z.tar",
+    "/mnt/disk/backups/looseleaf-20260417T093000Z.tar",
+    parameters={
+        "name": click.Argument(["name"], metavar="ARCHIVE", type=click.Path()),
+        "folder": None,
+    },
+    prepare=_find_archive,
+    failed=lambda verdict: bool(verdict.fault),
+)
+def verify(verdict: BackupVerdict) -> None:
     """Read a whole backup, and compare every hash.
 
     ARCHIVE is a path, or a name in the setting backup_folder. Exits with 1 if the backup is not in
     order.
     """
-    from looseleaf.operations import backups as operations
-
-    folder, name = os.path.split(os.path.expanduser(archive))
-    if not folder and os.path.isfile(name):
-        folder = os.getcwd()
-    result = operations.verify_backup(options.open(), name, folder=folder)
-    if options.json:
-        print_document(to_json_value(result))
-    elif result.fault:
-        say(f"{name} is not in order: {result.fault}.")
+    if verdict.fault:
+        say(f"{verdict.name} is not in order: {verdict.fault}.")
     else:
-        size = format_size(result.content_bytes)
-        say(f"{name} is whole: {result.files} files, {size}, of {result.created}.")
-    if result.fault:
-        raise click.exceptions.Exit(FAILED)
+        size = format_size(verdict.content_bytes)
+        say(f"{verdict.name} is whole: {verdict.files} files, {size}, of {verdict.created}.")
 
 
 @command(

@@ -17,32 +17,56 @@ from looseleaf.bundles.layout.bundle_folder import (
 )
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
+    from typing import Any
 
+    from looseleaf.bundles.inspection import BundleReport
+    from looseleaf.operations.bundle_comparisons import BundleRebase, BundleStatus
     from looseleaf.operations.bundle_installs import BundlePlan
     from looseleaf.operations.bundles import BundlePreview
+    from looseleaf.operations.installed_bundles import InstalledBundle
+    from looseleaf.operations.pending_upgrades import UpgradeDecision
 
-    Function = Callable[..., object]
-    from looseleaf.operations.pending_upgrades import UpgradeDecision, WaitingUpgrade
+
+_bundles = Derivation("bundles", "looseleaf.operations.bundles")
+_installs = Derivation("bundles", "looseleaf.operations.bundle_installs")
+_comparisons = Derivation("bundles", "looseleaf.operations.bundle_comparisons")
+_installed = Derivation("bundles", "looseleaf.operations.installed_bundles")
+_pending = Derivation("bundles", "looseleaf.operations.pending_upgrades")
 
 
-source_argument = click.argument("source", metavar="FOLDER|ZIP|JSON", type=click.Path())
-approve_option = click.option(
-    "--approve", multiple=True, metavar="KEY", help="Approve a key of the plan, or all; repeat."
-)
-dry_run_option = click.option("--dry-run", is_flag=True, help="Print the plan and write nothing.")
-slug_option = click.option("--slug", default="", metavar="SLUG", help="The agent's slug here.")
-diff_option = click.option("--diff", is_flag=True, help="Show each change as lines.")
-runtime_option = click.option(
-    "--reconcile-runtime",
-    is_flag=True,
-    help="Set schedules and queues to those of the bundle, too.",
-)
+def read_source(path: str) -> str:
+    """Read a folder, a zip archive or a JSON document of this machine, as operations take it."""
+    content = pack_files(read_folder(path)) if os.path.isdir(path) else read_archive(path)
+    return b64encode(content).decode()
+
+
+def _take_source(ctx: click.Context, _param: click.Parameter, path: str) -> str:
+    ctx.meta[_PATH] = path  # as it was typed, for a message
+    return read_source(path)
+
+
+_PATH = "looseleaf.bundles.path"
+Parameters = dict[str, str | click.Parameter | None]
+_SOURCE: Parameters = {
+    "data": click.Argument(
+        ["data"], metavar="FOLDER|ZIP|JSON", type=click.Path(), callback=_take_source
+    )
+}
+_SLUG: Parameters = {**_SOURCE, "slug": "--slug SLUG: The agent's slug here."}
+_DIFF: Parameters = {
+    **_SOURCE,
+    "diff": click.Option(["--diff"], is_flag=True, help="Show each change as lines."),
+}
+_RUNTIME = "--reconcile-runtime: Set schedules and queues to those of the bundle, too."
+_APPROVE = "--approve KEY: Approve a key of the plan, or all; repeat."
+_DRY_RUN = "--dry-run: Print the plan and write nothing."
 
 
 @command(
@@ -131,170 +155,14 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
         say(f"Looks like a secret: {finding.place}")
 
 
-@command("plan", "looseleaf bundles plan ada.zip", "looseleaf bundles plan ada.zip --diff")
-@source_argument
-@slug_option
-@diff_option
-@runtime_option
-@with_shared_options("format")
-def plan_bundle(
-    options: SharedOptions, source: str, *, slug: str, diff: bool, reconcile_runtime: bool
-) -> None:
-    """Show the changes that a bundle would make."""
-    from looseleaf.operations import bundle_installs
-
-    result = bundle_installs.plan_bundle(
-        options.open(), read_source(source), slug=slug, reconcile_runtime=reconcile_runtime
-    )
-    _print_plan(options, result, with_diff=diff)
-
-
-@command(
-    "install",
-    "looseleaf bundles install ada.zip",
-    "looseleaf bundles install ada.zip --slug ada-2 --approve schedule:morning",
-    "looseleaf bundles install ada.zip --dry-run",
-)
-@source_argument
-@slug_option
-@click.option(
-    "--on-conflict",
-    type=click.Choice(["error", "skip", "upgrade"]),
-    default="error",
-    help="If the agent exists; error.",
-)
-@click.option("--owner", type=int, metavar="ID", help="The user who owns the agent.")
-@approve_option
-@dry_run_option
-@with_shared_options("format")
-def install_bundle(
-    options: SharedOptions,
-    source: str,
-    *,
-    slug: str,
-    on_conflict: str,
-    owner: int | None,
-    approve: tuple[str, ...],
-    dry_run: bool,
-) -> None:
-    """Create the agent of a bundle, whole or not at all.
-
-    Schedules arrive paused, unless they are approved.
-    """
-    from looseleaf.operations import bundle_installs
-
-    result = bundle_installs.install_bundle(
-        options.open(),
-        read_source(source),
-        slug=slug,
-        on_conflict=on_conflict,  # type: ignore[arg-type]
-        owner=owner,
-        approve=approve,
-        dry_run=dry_run,
-    )
-    _print_plan(options, result)
-
-
-@command(
-    "upgrade",
-    "looseleaf bundles upgrade ada.zip",
-    "looseleaf bundles upgrade ada.zip --dry-run --diff",
-    "looseleaf bundles upgrade ada.zip --merge memory:SOUL.md",
-)
-@source_argument
-@approve_option
-@click.option(
-    "--merge", multiple=True, metavar="KEY", help="Keep sections edited here: memory:SOUL.md."
-)
-@runtime_option
-@dry_run_option
-@diff_option
-@with_shared_options("agent", "format")
-def upgrade_bundle(
-    options: SharedOptions,
-    source: str,
-    *,
-    approve: tuple[str, ...],
-    merge: tuple[str, ...],
-    reconcile_runtime: bool,
-    dry_run: bool,
-    diff: bool,
-) -> None:
-    """Upgrade an agent to a newer version of its bundle.
-
-    Parts that nobody changed here are upgraded. Changed parts wait for --approve, and memory that
-    the agent learned is never overwritten.
-    """
-    from looseleaf.operations import bundle_installs
-
-    result = bundle_installs.upgrade_bundle(
-        options.open(),
-        read_source(source),
-        agent=options.agent,
-        approve=approve,
-        merge=merge,
-        reconcile_runtime=reconcile_runtime,
-        dry_run=dry_run,
-    )
-    _print_plan(options, result, with_diff=diff)
-
-
-@command("list", "looseleaf bundles list")
-@with_shared_options("format")
-def list_bundles(options: SharedOptions) -> None:
-    """List the agents that came from bundles."""
-    from looseleaf.operations import installed_bundles
-
-    entries = installed_bundles.list_bundles(options.open())
-    if options.json:
-        print_document({"bundles": to_json_value(entries)})
-    elif entries:
-        rows = [
-            (bundle.agent, bundle.bundle_slug, bundle.bundle_version, bundle.updated_at)
-            for bundle in entries
-        ]
-        print_table(("AGENT", "BUNDLE", "VERSION", "UPDATED"), rows)
-    else:
-        say("No agent came from a bundle. Install one: looseleaf bundles install FOLDER|ZIP")
-
-
-@command("show", "looseleaf bundles show ada")
-@click.argument("agent", required=False, shell_complete=complete_agents)
-@with_shared_options("format")
-def show_bundle(options: SharedOptions, agent: str | None) -> None:
-    """Show the bundle of an agent, and its parts that were changed here."""
-    from looseleaf.operations import installed_bundles
-
-    bundle = installed_bundles.show_bundle(options.open(), agent)
-    if options.json:
-        print_document(to_json_value(bundle))
-        return
-    say(f"{bundle.agent}: {bundle.bundle_slug} {bundle.bundle_version}, {bundle.updated_at}")
-    print_table(("KEY", "STATUS"), [(part.key, part.status) for part in bundle.artifacts])
-
-
-def read_source(path: str) -> str:
-    """Read a folder, a zip archive or a JSON document of this machine, as operations take it."""
-    content = pack_files(read_folder(path)) if os.path.isdir(path) else read_archive(path)
-    return b64encode(content).decode()
-
-
-def _print_plan(options: SharedOptions, plan: BundlePlan, *, with_diff: bool = False) -> None:
-    if options.json:
-        print_document(to_json_value(plan))
-        return
+def _print_plan(plan: BundlePlan) -> None:
     verb = {"install": "Install", "upgrade": "Upgrade", "skip": "Skip"}[plan.act]
     versions = f"{plan.installed_version} → " if plan.installed_version else ""
     title = f"{plan.bundle_slug} {versions}{plan.bundle_version}"
     say(f"{verb} {plan.agent} from {title}{' (nothing is written)' if plan.dry_run else ''}")
     if plan.entries:
-        print_table(
-            ("KEY", "PLAN", "REASON"),
-            [(entry.key, entry.bucket, entry.reason) for entry in plan.entries],
-        )
-    for entry in plan.entries:
-        if with_diff and entry.diff:
-            show(f"\n{entry.key}\n{entry.diff}\n".encode())
+        Table("key plan=bucket reason", rows="entries")(plan)
+    _print_differences(plan.entries)
     if not plan.dry_run and plan.act != "skip":
         say(f"Applied {format_count(len(plan.applied), 'part')}.")
     for key in plan.waiting:
@@ -303,38 +171,105 @@ def _print_plan(options: SharedOptions, plan: BundlePlan, *, with_diff: bool = F
         say(f"Look at it: looseleaf bundles pending {plan.agent} --diff")
 
 
+def _print_differences(entries: Iterable[Any]) -> None:
+    for entry in entries if click.get_current_context().params.get("diff") else ():
+        if entry.diff:
+            show(f"\n{entry.key}\n{entry.diff}\n".encode())
+
+
+plan_bundle = _installs.derive(
+    "plan",
+    "plan_bundle",
+    "ada.zip",
+    "ada.zip --diff",
+    parameters={**_SLUG, **_DIFF, "reconcile_runtime": _RUNTIME},
+    show=_print_plan,
+)
+install_bundle = _installs.derive(
+    "install",
+    "install_bundle",
+    "ada.zip",
+    "ada.zip --slug ada-2 --approve schedule:morning",
+    "ada.zip --dry-run",
+    parameters={
+        **_SLUG,
+        "approve": _APPROVE,
+        "dry_run": _DRY_RUN,
+        "on_conflict": "--on-conflict: If the agent exists; error.",
+        "owner": "--owner ID",
+    },
+    show=_print_plan,
+)
+upgrade_bundle = _installs.derive(
+    "upgrade",
+    "upgrade_bundle",
+    "ada.zip",
+    "ada.zip --dry-run --diff",
+    "ada.zip --merge memory:SOUL.md",
+    help="""Bring an agent to a newer version of its bundle.
+
+    Parts that nobody changed here are upgraded. Changed parts wait for --approve, and memory that
+    the agent learned is never overwritten.
+    """,
+    parameters={
+        **_DIFF,
+        "approve": _APPROVE,
+        "dry_run": _DRY_RUN,
+        "reconcile_runtime": _RUNTIME,
+        "planned_hashes": None,
+        "merge": "--merge KEY: Keep sections edited here: memory:SOUL.md.",
+    },
+    show=_print_plan,
+)
+list_bundles = _installed.derive(
+    "list",
+    "list_bundles",
+    "",
+    key="bundles",
+    show=Table(
+        "agent bundle=bundle_slug version=bundle_version updated=updated_at",
+        empty="No agent came from a bundle. Install one: looseleaf bundles install FOLDER|ZIP",
+    ),
+)
+
+
+@_installed.shown("show", "show_bundle", "ada")
+def show_bundle(bundle: InstalledBundle) -> None:
+    """Show the bundle of an agent, and its parts that were changed here."""
+    say(f"{bundle.agent}: {bundle.bundle_slug} {bundle.bundle_version}, {bundle.updated_at}")
+    Table("key status", rows="artifacts")(bundle)
+
+
 COMPATIBILITY = (
     *("compatible", "status", "problems", "required_capabilities", "host_capabilities"),
     *("unsupported_capabilities", "unknown_artifact_types", "unsupported_artifacts"),
 )
 
 
-@command("inspect", "looseleaf bundles inspect ada.zip", "looseleaf bundles inspect ada-bundle")
-@source_argument
-@with_shared_options("format")
-def inspect_bundle(options: SharedOptions, source: str) -> None:
+@_bundles.shown(
+    "inspect",
+    "inspect_bundle",
+    "ada.zip",
+    "ada-bundle",
+    parameters=_SOURCE,
+    failed=lambda report: not report.compatible,
+)
+def inspect_bundle(report: BundleReport) -> None:
     """Show the content of a bundle, and whether it fits here.
 
     Exits with 1 if the bundle cannot be installed.
     """
-    from looseleaf.operations import bundles
-
-    report = bundles.inspect_bundle(options.open(), read_source(source))
-    if options.json:
-        print_document(to_json_value(report))
-    else:
-        say(f"{report.bundle_slug} {report.bundle_version}: agent {report.agent} ({report.label})")
-        print_table(("PATH", "BYTES"), [(file.path, file.bytes) for file in report.files])
-        for problem in report.problems:
-            say(f"It cannot be installed here: {problem}")
-        if report.compatible:
-            say("It can be installed here: looseleaf bundles install " + source)
-    if not report.compatible:
-        raise click.exceptions.Exit(1)
+    say(f"{report.bundle_slug} {report.bundle_version}: agent {report.agent} ({report.label})")
+    Table("path bytes", rows="files")(report)
+    for problem in report.problems:
+        say(f"It cannot be installed here: {problem}")
+    if report.compatible:
+        path = click.get_current_context().meta[_PATH]
+        say(f"It can be installed here: looseleaf bundles install {path}")
 
 
 @command("validate", "looseleaf bundles validate ada.zip")
-@source_argument
+@click.argument("source", metavar="FOLDER|ZIP|JSON", type=click.Path())
 @with_shared_options("format")
 def validate_bundle(options: SharedOptions, source: str) -> None:
     """Check whether a bundle can run here.
@@ -356,67 +291,44 @@ def validate_bundle(options: SharedOptions, source: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command("rebase", "looseleaf bundles rebase ada.zip --diff")
-@source_argument
-@diff_option
-@with_shared_options("agent", "format")
-def rebase_bundle(options: SharedOptions, source: str, *, diff: bool) -> None:
+@_comparisons.shown("rebase", "rebase_bundle", "ada.zip --diff", parameters=_DIFF)
+def rebase_bundle(rebase: BundleRebase) -> None:
     """Preview how a bundle and local changes would merge.
 
     Pages merge by section, JSON by key. If both sides changed the same part, the local side
     stays.
     """
-    from looseleaf.operations import bundle_comparisons
-
-    result = bundle_comparisons.rebase_bundle(
-        options.open(), read_source(source), agent=options.agent
-    )
-    if options.json:
-        print_document(to_json_value(result))
+    if not rebase.entries:
+        say(f"{rebase.agent} has nothing to merge with {rebase.bundle_slug}.")
         return
-    if not result.entries:
-        say(f"{result.agent} has nothing to merge with {result.bundle_slug}.")
-        return
-    rows = [(entry.key, entry.state, ", ".join(entry.conflicts)) for entry in result.entries]
-    print_table(("KEY", "STATE", "CONFLICTS"), rows)
-    for entry in result.entries:
-        if diff and entry.diff:
-            show(f"\n{entry.key}\n{entry.diff}\n".encode())
+    cells = {"conflicts": lambda entry: ", ".join(entry.conflicts)}
+    Table("key state conflicts", cells=cells, rows="entries")(rebase)
+    _print_differences(rebase.entries)
 
 
-@command("status", "looseleaf bundles status ada.zip")
-@source_argument
-@slug_option
-@with_shared_options("format")
-def show_bundle_status(options: SharedOptions, source: str, *, slug: str) -> None:
-    """Check whether an agent has a bundle's version.
+@_comparisons.shown(
+    "status",
+    "show_bundle_status",
+    "ada.zip",
+    parameters=_SLUG,
+    failed=lambda result: result.status != "current",
+)
+def show_bundle_status(result: BundleStatus) -> None:
+    """Say whether an agent has a bundle's version.
 
     Exits with 1 if it does not.
     """
-    from looseleaf.operations import bundle_comparisons
-
-    result = bundle_comparisons.show_bundle_status(options.open(), read_source(source), slug=slug)
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        installed_title = (
-            f"{result.installed_slug} {result.installed_version}".strip() or "no bundle"
-        )
-        say(f"{result.agent}: {result.status} ({installed_title} is installed)")
-        for key in result.changed if result.installed_slug else ():
-            say(f"Differs: {key}")
-    if result.status != "current":
-        raise click.exceptions.Exit(1)
-
-
-keys_argument = click.argument("keys", nargs=-1, metavar="KEY…")
+    installed_title = f"{result.installed_slug} {result.installed_version}".strip() or "no bundle"
+    say(f"{result.agent}: {result.status} ({installed_title} is installed)")
+    for key in result.changed if result.installed_slug else ():
+        say(f"Differs: {key}")
 
 
 @command("pending", "looseleaf bundles pending", "looseleaf bundles pending ada --diff")
 @click.argument("agent", required=False, shell_complete=complete_agents)
-@diff_option
+@click.option("--diff", is_flag=True, help="Show each change as lines.")
 @with_shared_options("format")
-def list_pending(options: SharedOptions, agent: str | None, *, diff: bool) -> None:
+def list_pending(options: SharedOptions, agent: str | None, **_shown: bool) -> None:
     """Show the parts that wait for approval.
 
     Without an agent, list the agents that have such parts.
@@ -425,7 +337,11 @@ def list_pending(options: SharedOptions, agent: str | None, *, diff: bool) -> No
 
     context = options.open()
     if agent is None:
-        _print_list(options, pending_upgrades.list_pending_upgrades(context))
+        upgrades = pending_upgrades.list_pending_upgrades(context)
+        if options.json:
+            print_document({"upgrades": to_json_value(upgrades)})
+        else:
+            _WAITING(upgrades)
         return
     upgrade = pending_upgrades.show_pending_upgrade(context, agent)
     if options.json:
@@ -436,76 +352,51 @@ def list_pending(options: SharedOptions, agent: str | None, *, diff: bool) -> No
         (part.key, part.reason, "changed since" if part.outdated else "") for part in upgrade.parts
     ]
     print_table(("KEY", "REASON", "HERE"), rows)
-    for part in upgrade.parts:
-        if diff and part.diff:
-            show(f"\n{part.key}\n{part.diff}\n".encode())
+    _print_differences(upgrade.parts)
     say(f"Decide: looseleaf bundles approve {upgrade.agent} KEY, or bundles reject")
 
 
-def _print_list(options: SharedOptions, upgrades: list[WaitingUpgrade]) -> None:
-    if options.json:
-        print_document({"upgrades": to_json_value(upgrades)})
-    elif upgrades:
-        rows = [
-            (
-                upgrade.agent,
-                f"{upgrade.bundle_slug} {upgrade.bundle_version}",
-                upgrade.created_at,
-                ", ".join(upgrade.waiting),
-            )
-            for upgrade in upgrades
-        ]
-        print_table(("AGENT", "BUNDLE", "PLANNED", "WAITING"), rows)
-    else:
-        say("Nothing waits for approval.")
-
-
-@command(
-    "approve",
-    "looseleaf bundles approve ada memory:SOUL.md schedule:morning",
-    "looseleaf bundles approve ada all",
-    "looseleaf bundles approve ada --merge memory:SOUL.md",
+_WAITING = Table(
+    "agent bundle planned=created_at waiting",
+    cells={"bundle": lambda upgrade: f"{upgrade.bundle_slug} {upgrade.bundle_version}"},
+    empty="Nothing waits for approval.",
 )
-@click.argument("agent", shell_complete=complete_agents)
-@keys_argument
-@click.option(
-    "--merge", multiple=True, metavar="KEY", help="Merge this part: local changes stay; repeat."
-)
-@with_shared_options("format")
-def approve_parts(
-    options: SharedOptions, agent: str, keys: tuple[str, ...], *, merge: tuple[str, ...]
-) -> None:
-    """Apply parts that wait for approval.
-
-    All named parts are applied, or none. Refused if one of them was changed here meanwhile.
-    """
-    from looseleaf.operations import pending_upgrades
-
-    decision = pending_upgrades.approve(options.open(), agent, keys=keys, merge=merge)
-    _print_decision(options, decision, "Applied")
 
 
-@command("reject", "looseleaf bundles reject ada schedule:morning")
-@click.argument("agent", shell_complete=complete_agents)
-@keys_argument
-@with_shared_options("format")
-def reject_parts(options: SharedOptions, agent: str, keys: tuple[str, ...]) -> None:
-    """Reject parts that wait for approval.
-
-    Nothing of the agent changes, and a paused schedule stays paused.
-    """
-    from looseleaf.operations import pending_upgrades
-
-    _print_decision(options, pending_upgrades.reject(options.open(), agent, keys=keys), "Rejected")
-
-
-def _print_decision(options: SharedOptions, decision: UpgradeDecision, verb: str) -> None:
-    if options.json:
-        print_document(to_json_value(decision))
-        return
+def _print_decision(decision: UpgradeDecision, verb: str) -> None:
     say(f"{verb} for {decision.agent}: {', '.join(decision.keys)}")
     for key in decision.waiting:
         say(f"Waits for approval: {key}")
+
+
+_DECISION = {
+    "agent": click.Argument(["agent"], shell_complete=complete_agents),
+    "keys": click.Argument(["keys"], nargs=-1, metavar="KEY…"),
+}
+approve_parts = _pending.derive(
+    "approve",
+    "approve",
+    "ada memory:SOUL.md schedule:morning",
+    "ada all",
+    "ada --merge memory:SOUL.md",
+    help="""Apply parts that wait for approval.
+
+    All named parts are applied, or none. Refused if one of them was changed here meanwhile.
+    """,
+    parameters={**_DECISION, "merge": "--merge KEY: Merge this part: local changes stay; repeat."},
+    show=lambda decision: _print_decision(decision, "Applied"),
+)
+reject_parts = _pending.derive(
+    "reject",
+    "reject",
+    "ada schedule:morning",
+    help="""Reject parts that wait for approval.
+
+    Nothing of the agent changes, and a paused schedule stays paused.
+    """,
+    parameters=_DECISION,
+    show=lambda decision: _print_decision(decision, "Rejected"),
+)
 
 
 bundles_group = Group(

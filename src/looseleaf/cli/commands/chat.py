@@ -20,11 +20,11 @@ from looseleaf.chat.events import (
 )
 from looseleaf.chat.session import ChatInput
 from looseleaf.cli.arguments import SharedOptions, confirm, take_stdin, with_shared_options
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import DefaultGroup, Group, command
 from looseleaf.cli.output import complain, escape, note, on_terminal, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
-from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.chat.events import Event
     from looseleaf.memory.scope import Where
+    from looseleaf.operations.session_ends import Finished
     from looseleaf.operations.transcripts import MessageInfo
 
 
@@ -292,49 +293,29 @@ def _print_note(event: Event) -> None:
         note(f"[summed up the first {event.through} messages]")
 
 
-session_argument = click.argument("session")
 OWNER_OPTIONS = ("agent", "user", "format")
+_sessions = Derivation("chat", "looseleaf.operations.sessions")
+_chat = Derivation("chat", "looseleaf.operations.chat")
+_ends = Derivation("chat", "looseleaf.operations.session_ends")
 
-
-@command("list", "looseleaf chat list", "looseleaf chat list --agent ada --format json")
-@click.option("--mode", default="", metavar="MODE", help="Only sessions of this mode.")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many sessions; 20.")
-@click.option("--offset", type=int, default=0, metavar="N", help="Skip so many sessions.")
-@with_shared_options(*OWNER_OPTIONS)
-def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) -> None:
-    """List the sessions, newest first.
-
-    The session with the newest message comes first.
-    """
-    from looseleaf.operations import sessions as operations
-
-    page = operations.list_sessions(
-        options.open(), where=options.where, mode=mode, limit=limit, offset=offset
-    )
-    if options.json:
-        print_document(to_json_value(page))
-        return
-    rows = [
-        (
-            session.session_id,
-            session.agent_slug,
-            _format_minute(session.updated_at),
-            session.message_count,
-            session.unread_count,
-            session.title,
-        )
-        for session in page.sessions
-    ]
-    if rows:
-        print_table(
-            ("SESSION", "AGENT", "LAST", "MESSAGES", "UNREAD", "TITLE"), rows, shrink="TITLE"
-        )
-        say()
-    say(f"{format_count(page.total, 'session')}.")
+list_sessions = _sessions.derive(
+    "list",
+    "list_sessions",
+    "",
+    "--agent ada --format json",
+    shared=OWNER_OPTIONS,
+    show=Table(
+        "session=session_id agent=agent_slug last messages=message_count unread=unread_count title",
+        cells={"last": lambda session: session.updated_at[:16].replace("T", " ")},
+        rows="sessions",
+        shrink="TITLE",
+        count="session",
+    ),
+)
 
 
 @command("show", "looseleaf chat show 3f0c…", "looseleaf chat show 3f0c… --last 10")
-@session_argument
+@click.argument("session")
 @click.option("--last", type=int, default=0, metavar="N", help="Only the last so many messages.")
 @with_shared_options("format")
 def show_session(options: SharedOptions, session: str, last: int) -> None:
@@ -375,10 +356,6 @@ def _print_message(message: MessageInfo, agent: str) -> None:
         say(f"{speaker} called {call.name} {call.arguments}")
 
 
-def _format_minute(time: str) -> str:
-    return time[:16].replace("T", " ")
-
-
 @command("search", "looseleaf chat search deployment")
 @click.argument("query")
 @click.option("--limit", type=int, default=50, metavar="N", help="At most so many matches; 50.")
@@ -401,93 +378,49 @@ def search_sessions(options: SharedOptions, query: str, limit: int) -> None:
     say(f"{format_count(len(matches), 'match')}.")
 
 
-@command("rename", 'looseleaf chat rename 3f0c… "The move to Friday"')
-@session_argument
-@click.argument("title")
-@with_shared_options("format")
-def rename_session(options: SharedOptions, session: str, title: str) -> None:
-    """Rename a session."""
-    from looseleaf.operations import sessions as operations
-
-    session_info = operations.rename_session(options.open(), session, title)
-    if options.json:
-        print_document(as_dict(session_info))
-    else:
-        say(f"The session is now called {session_info.title}.")
-
-
-@command("title", "looseleaf chat title 3f0c…", "looseleaf chat title 3f0c… --force")
-@session_argument
-@click.option("--force", is_flag=True, help="Even if a person or a model has given a title.")
-@with_shared_options("format")
-def generate_title(options: SharedOptions, session: str, *, force: bool) -> None:
-    """Have the model title a session.
-
-    If no model answers, the title is the first words.
-    """
-    from looseleaf.operations import session_ends
-
-    session_info = session_ends.generate_title(options.open(), session, force=force)
-    if options.json:
-        print_document(as_dict(session_info))
-    else:
-        say(session_info.title)
+rename_session = _sessions.derive(
+    "rename",
+    "rename_session",
+    '3f0c… "The move to Friday"',
+    show="The session is now called {title}.",
+)
+generate_title = _ends.derive(
+    "title",
+    "generate_title",
+    "3f0c…",
+    "3f0c… --force",
+    parameters={"force": "--force: Even if a person or a model has given a title."},
+    show="{title}",
+)
+prune_sessions = _sessions.derive(
+    "prune",
+    "prune_sessions",
+    "",
+    ask="",
+    show=lambda result: say(f"Deleted {format_count(result.deleted, 'session')}."),
+)
 
 
-@command("prune", "looseleaf chat prune")
-@with_shared_options("format")
-def prune_sessions(options: SharedOptions) -> None:
-    """Delete the sessions past their retention.
-
-    Sessions without a new message for chat_retention_days, and empty sessions.
-    """
-    from looseleaf.operations import sessions as operations
-
-    result = operations.prune_sessions(options.open())
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        say(f"Deleted {format_count(result.deleted, 'session')}.")
-
-
-@command("finish", "looseleaf chat finish 3f0c…")
-@session_argument
-@with_shared_options("format")
-def finish_session(options: SharedOptions, session: str) -> None:
+@_ends.shown("finish", "finish_session", "3f0c…")
+def finish_session(result: Finished) -> None:
     """End a session, and sum it up if configured.
 
     With chat.journal in the agent's configuration, today's journal gets a summary of the session.
     """
-    from looseleaf.operations import session_ends
-
-    result = session_ends.finish_session(options.open(), session)
-    if options.json:
-        print_document(to_json_value(result))
-    elif result.revision:
-        say(f"Finished; {result.file} tells of it (revision {result.revision}).")
-    else:
-        say("Finished.")
+    told = f"; {result.file} tells of it (revision {result.revision})" if result.revision else ""
+    say(f"Finished{told}.")
 
 
-@command("cancel", "looseleaf chat cancel 3f0c…")
-@session_argument
-@with_shared_options("format")
-def cancel_chat(options: SharedOptions, session: str) -> None:
-    """Stop the running answer of a session.
-
-    In any process, within a second or two.
-    """
-    from looseleaf.operations import chat as chat_operations
-
-    result = chat_operations.cancel_chat(options.open(), session)
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        say("It will stop." if result.cancelled else "Nothing is running.")
+cancel_chat = _chat.derive(
+    "cancel",
+    "cancel_chat",
+    "3f0c…",
+    show=lambda result: say("It will stop." if result.cancelled else "Nothing is running."),
+)
 
 
 @command("export", "looseleaf chat export 3f0c… > talk.md", "looseleaf chat export 3f0c… --as json")
-@session_argument
+@click.argument("session")
 @click.option(
     "--as",
     "shape",
@@ -513,7 +446,7 @@ def export_session(
 
 
 @command("delete", "looseleaf chat delete 3f0c… --yes")
-@session_argument
+@click.argument("session")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_shared_options("format")
 def delete_session(options: SharedOptions, session: str, *, yes: bool) -> None:

@@ -14,6 +14,7 @@ from looseleaf.bundles.importers.folder_export import KEPT
 from looseleaf.bundles.importers.known_systems import IMPORTERS
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, with_shared_options
+from looseleaf.cli.derived_commands import Derivation
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.importers.report import ImportReport, PageReport, WorkflowReport
     from looseleaf.operations.imports import DetectedSystem, ImportSources
+    from looseleaf.operations.page_commits import PageCommit
+    from looseleaf.operations.page_export import FolderExport
 
 
 _SOURCES_IN_LINE = 2
@@ -182,75 +185,55 @@ def _summarize(report: ImportReport) -> str:
     return f"{', '.join(parts)}.{end}"
 
 
-secrets_option = click.option(
-    "--allow-secrets", is_flag=True, help="Export pages that hold secrets, too."
+_exports = Derivation("memory", "looseleaf.operations.page_export")
+_commits = Derivation("backup", "looseleaf.operations.page_commits")
+_SECRETS = "--allow-secrets: Export pages that hold secrets, too."
+
+
+@_exports.shown(
+    "export",
+    "export_pages",
+    "~/ada-pages --agent ada",
+    parameters={
+        "replace": "--replace: Replace files that have another text.",
+        "allow_secrets": _SECRETS,
+    },
+    failed=lambda result: bool(result.kept),
 )
-
-
-@command("export", "looseleaf memory export ~/ada-pages --agent ada")
-@click.argument("folder", type=click.Path())
-@click.option("--replace", is_flag=True, help="Replace files that have another text.")
-@secrets_option
-@with_shared_options("agent", "format")
-def export_pages(
-    options: SharedOptions, folder: str, *, replace: bool, allow_secrets: bool
-) -> None:
+def export_pages(result: FolderExport) -> None:
     """Write the pages as files to a folder.
 
     In one direction: Looseleaf does not read the files back. A file that has another text stays,
     and the command exits with 1; --replace replaces such files.
     """
-    from looseleaf.operations import page_export as operations
-
-    result = operations.export_pages(
-        options.open(), folder, agent=options.agent, replace=replace, allow_secrets=allow_secrets
-    )
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        for page in result.pages:
-            if page.action == KEPT:
-                say(f"Kept as it is: {page.file} (it has another text; --replace replaces it)")
-        total = format_count(len(result.pages), "page")
-        say(f"{total} of {result.agent} in {result.folder}, {result.written} written.")
-    if result.kept:
-        raise click.exceptions.Exit(FAILED)
+    for page in result.pages:
+        if page.action == KEPT:
+            say(f"Kept as it is: {page.file} (it has another text; --replace replaces it)")
+    total = format_count(len(result.pages), "page")
+    say(f"{total} of {result.agent} in {result.folder}, {result.written} written.")
 
 
-@command("publish", "looseleaf memory publish ~/project/CLAUDE.md --agent ada")
-@click.argument("path", metavar="FILE", type=click.Path())
-@secrets_option
-@with_shared_options("agent", "format")
-def publish_memory(options: SharedOptions, path: str, *, allow_secrets: bool) -> None:
-    """Write memory into AGENTS.md or CLAUDE.md.
+publish_memory = _exports.derive(
+    "publish",
+    "export_block",
+    "~/project/CLAUDE.md --agent ada",
+    help="""Put memory into AGENTS.md or CLAUDE.md.
 
     The text goes into a managed block; all other text of the file stays.
-    """
-    from looseleaf.operations import page_export as operations
-
-    result = operations.export_block(
-        options.open(), path, agent=options.agent, allow_secrets=allow_secrets
-    )
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        say(f"{result.path} has the memory of {result.agent} ({result.bytes} bytes).")
+    """,
+    parameters={"path": "FILE", "allow_secrets": _SECRETS},
+    show="{path} has the memory of {agent} ({bytes} bytes).",
+)
 
 
-@command("commit", "looseleaf backup commit", "looseleaf backup commit --format json")
-@with_shared_options("format")
-def commit_pages(options: SharedOptions) -> None:
+@_commits.shown("commit", "commit_pages", "", "--format json")
+def commit_pages(result: PageCommit) -> None:
     """Commit the pages that changed to git.
 
     To the repository that contains the workspace; the message says who changed what and why. Other
     files and staged changes stay as they are.
     """
-    from looseleaf.operations import page_commits
-
-    result = page_commits.commit_pages(options.open())
-    if options.json:
-        print_document(to_json_value(result))
-    elif not result.commit:
+    if not result.commit:
         say("No page has changed since the last commit.")
     else:
         branch = f" on {result.branch}" if result.branch else ""

@@ -14,13 +14,12 @@ from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.workflows.job_documents import PacketFields
 from looseleaf.cli.arguments import (
     SharedOptions,
-    confirm,
-    read_object,
     read_text,
     require_local,
     with_shared_options,
 )
 from looseleaf.cli.commands.workflows import read_steps
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import (
@@ -37,14 +36,18 @@ from looseleaf.times import format_time, now, parse_time
 from looseleaf.workflows.parts import jobs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Any
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo
-    from looseleaf.operations.artifacts import RunArtifacts
+    from looseleaf.operations.artifacts import PrunedJobData, RunArtifacts
     from looseleaf.operations.schedules import ScheduleInfo
     from looseleaf.workflows.execution.job_event import JobEvent
     from looseleaf.workspace import Workspace
+
+_jobs = Derivation("jobs", "looseleaf.operations.jobs")
+_artifacts = Derivation("jobs", "looseleaf.operations.artifacts")
+_schedules = Derivation("schedules", "looseleaf.operations.schedules")
 
 
 FINAL = ("completed", "completed_no_items", "agent_skipped", "failed", "cancelled")
@@ -142,7 +145,6 @@ def _cut(text: str, margin: int = 0) -> str:
     return line if len(line) <= space else f"{line[: space - 1]}…"
 
 
-job_argument = click.argument("job", type=click.IntRange(1), metavar="JOB")
 FAILURES = ("failed", "cancelled")
 ENDS_OF_VIEW = (*FINAL, "waiting", "paused")
 
@@ -255,85 +257,43 @@ def _check_success(job: JobInfo) -> None:
         click.get_current_context().exit(FAILED)
 
 
-@command("list", "looseleaf jobs list", "looseleaf jobs list --status failed --flow morning")
-@click.option(
-    "--status", default="", metavar="STATUS", help="Only these statuses, separated by commas."
+list_jobs = _jobs.derive(
+    "list",
+    "list_jobs",
+    "",
+    "--status failed --flow morning",
+    parameters={"task_type": "--task TASK"},
+    show=Table(
+        "job=job_id created status seconds tokens agent label",
+        cells={
+            "created": lambda job: job.created_at[:16].replace("T", " "),
+            "seconds": lambda job: f"{job.seconds:.1f}",
+            "tokens": lambda job: job.input_tokens + job.output_tokens,
+            "agent": lambda job: job.agent,
+        },
+        rows="jobs",
+        shrink="LABEL",
+        right=("SECONDS",),
+        count="job",
+    ),
 )
-@click.option("--flow", metavar="FLOW", help="Only of this flow.")
-@click.option("--pipeline", metavar="PIPELINE", help="Only of this pipeline.")
-@click.option("--task", "task_type", default="", metavar="TASK", help="Only of this task.")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many jobs; 20.")
-@click.option("--offset", type=int, default=0, metavar="N", help="Skip so many jobs.")
-@with_shared_options("agent", "format")
-def list_jobs(
-    options: SharedOptions,
-    *,
-    status: str,
-    flow: str | None,
-    pipeline: str | None,
-    task_type: str,
-    limit: int,
-    offset: int,
-) -> None:
-    """List jobs, newest first."""
-    from looseleaf.operations import jobs as operations
-
-    page = operations.list_jobs(
-        options.open(),
-        status=status,
-        flow=flow,
-        pipeline=pipeline,
-        agent=options.agent,
-        task_type=task_type,
-        limit=limit,
-        offset=offset,
-    )
-    if options.json:
-        print_document(to_json_value(page))
-        return
-    rows = [
-        (job.job_id, job.created_at[:16].replace("T", " "), job.status, f"{job.seconds:.1f}",
-         job.input_tokens + job.output_tokens, job.agent, job.label)
-        for job in page.jobs
-    ]  # fmt: skip
-    if rows:
-        headers = ("JOB", "CREATED", "STATUS", "SECONDS", "TOKENS", "AGENT", "LABEL")
-        print_table(headers, rows, shrink="LABEL", right=("SECONDS",))
-        say()
-    say(f"{format_count(page.total, 'job')}.")
-
-
-@command("show", "looseleaf jobs show 7")
-@job_argument
-@with_shared_options("format")
-def show_job(options: SharedOptions, job: int) -> None:
-    """Show a job with its steps and its writes."""
-    from looseleaf.operations import jobs as operations
-
-    job_info = operations.show_job(options.open(), job)
-    if options.json:
-        print_document(to_json_value(job_info))
-        return
-    print_text("".join(f"{line}\n" for line in format_job(job_info)))
-
-
-@command("packets", "looseleaf jobs packets 7 --step input")
-@job_argument
-@click.option("--step", default="", metavar="STEP", help="Only of this step.")
-@with_shared_options("format")
-def show_packets(options: SharedOptions, job: int, step: str) -> None:
-    """Print the packets of a job as JSON.
-
-    The newest packet comes first.
-    """
-    from looseleaf.operations import jobs as operations
-
-    packets = operations.show_packets(options.open(), job, step=step)
-    print_document({"packets": to_json_value(packets)})
+show_job = _jobs.derive(
+    "show",
+    "show_job",
+    "7",
+    show=lambda job: print_text("".join(f"{line}\n" for line in format_job(job))),
+)
+show_packets = _jobs.derive(
+    "packets",
+    "show_packets",
+    "7 --step input",
+    key="packets",
+    show=lambda packets: print_document({"packets": to_json_value(packets)}),
+)
 
 
 @command("watch", "looseleaf jobs watch 7")
-@job_argument
+@click.argument("job", type=click.IntRange(1), metavar="JOB")
 @with_shared_options()
 def watch_until_end(options: SharedOptions, job: int) -> None:
     """Show the progress of a job until it ends.
@@ -350,78 +310,32 @@ def watch_until_end(options: SharedOptions, job: int) -> None:
         _follow_here(options, workspace, operations.show_job(workspace.context, job))
 
 
-def _build_request_command(name: str, text: str) -> click.Command:
-    """Build a command that sends one request to a job."""
-
-    @job_argument
-    @with_shared_options("format")
-    def ask(options: SharedOptions, job: int) -> None:
-        from looseleaf.operations import jobs as operations
-
-        requests: dict[str, Callable[[Context, int], JobInfo]] = {
-            "cancel": operations.cancel_job,
-            "pause": operations.pause_job,
-            "resume": operations.resume_job,
-            "retry": operations.retry_job,
-        }
-        job_info = requests[name](options.open(), job)
-        if options.json:
-            print_document(to_json_value(job_info))
-        else:
-            say(f"Job {job_info.job_id} is {describe_end(job_info)}.")
-
-    ask.__doc__ = text
-    return command(name, f"looseleaf jobs {name} 7")(ask)
+def _show_state(job: JobInfo) -> None:
+    say(f"Job {job.job_id} is {describe_end(job)}.")
 
 
-cancel_job = _build_request_command(
-    "cancel", "Cancel a job.\n\nA running step ends as soon as it can."
+cancel_job = _jobs.derive("cancel", "cancel_job", "7", show=_show_state)
+pause_job = _jobs.derive("pause", "pause_job", "7", show=_show_state)
+resume_job = _jobs.derive("resume", "resume_job", "7", show=_show_state)
+retry_job = _jobs.derive("retry", "retry_job", "7", show=_show_state)
+
+
+def _ask_to_delete(context: Context, arguments: dict[str, Any]) -> str:
+    from looseleaf.operations.jobs import show_job
+
+    job = show_job(context, arguments["job"])
+    if job.status not in FINAL:
+        raise Invalid(f"The job {job.job_id} is {job.status}. Cancel it first.")
+    return f"Delete job {job.job_id} ({job.label})?"
+
+
+delete_job = _jobs.derive(
+    "delete",
+    "delete_job",
+    "7 --yes",
+    ask=_ask_to_delete,
+    show=lambda result: say(f"Deleted {format_count(result.deleted, 'job')}."),
 )
-pause_job = _build_request_command("pause", "Pause a job after its present step.")
-resume_job = _build_request_command("resume", "Resume a paused job.")
-retry_job = _build_request_command("retry", "Run a job again from the step that failed.")
-
-
-@command("delete", "looseleaf jobs delete 7 --yes")
-@job_argument
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@with_shared_options("format")
-def delete_job(options: SharedOptions, job: int, *, yes: bool) -> None:
-    """Delete a job that has ended.
-
-    Its packets and artifacts go, too; the pages that it changed stay.
-    """
-    from looseleaf.operations import jobs as operations
-
-    context = options.open()
-    job_info = operations.show_job(context, job)
-    if job_info.status not in FINAL:
-        raise Invalid(f"The job {job} is {job_info.status}. Cancel it first.")
-    confirm(f"Delete job {job} ({job_info.label})?", yes=yes)
-    result = operations.delete_job(context, job)
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        say(f"Deleted {format_count(result.deleted, 'job')}.")
-
-
-@command("artifacts", "looseleaf jobs artifacts 7", "looseleaf jobs artifacts 7 --format json")
-@job_argument
-@with_shared_options("format")
-def list_artifacts(options: SharedOptions, job: int) -> None:
-    """List the artifacts of a job.
-
-    Artifacts are pages that the job wrote, transcripts and tool traces.
-    """
-    from looseleaf.operations import artifacts as operations
-
-    artifacts = operations.get_run_artifacts(options.open(), job)
-    if options.json:
-        print_document(to_json_value(artifacts))
-    elif artifacts.artifact_refs:
-        print_table(("REFERENCE", "BYTES", "IN A BUNDLE"), _describe_rows(artifacts))
-    else:
-        say("The job left no artifacts.")
 
 
 def _describe_rows(artifacts: RunArtifacts) -> list[tuple[object, ...]]:
@@ -435,179 +349,99 @@ def _describe_rows(artifacts: RunArtifacts) -> list[tuple[object, ...]]:
     return [(ref, *sizes[ref.partition("/artifacts/")[2]]) for ref in artifacts.artifact_refs]
 
 
-@command(
-    "artifact-content", "looseleaf jobs artifact-content datamachine://jobs/7/artifacts/transcript"
-)
-@click.argument("ref", metavar="REF")
-@with_shared_options("format")
-def show_content(options: SharedOptions, ref: str) -> None:
-    """Print the content of an artifact, verified.
+@_artifacts.shown("artifacts", "get_run_artifacts", "7", "7 --format json")
+def list_artifacts(artifacts: RunArtifacts) -> None:
+    """List the artifacts of a job.
 
-    The size and the hash of the content are compared with the record.
+    Artifacts are pages that the job wrote, transcripts and tool traces.
     """
-    from looseleaf.operations import artifacts as operations
-
-    artifact = operations.hydrate_artifact(options.open(), ref)
-    if options.json:
-        print_document(to_json_value(artifact))
+    if artifacts.artifact_refs:
+        print_table(("REFERENCE", "BYTES", "IN A BUNDLE"), _describe_rows(artifacts))
     else:
-        print_text(artifact.content)
+        say("The job left no artifacts.")
 
 
-@command("transcript", "looseleaf jobs transcript 7", "looseleaf jobs transcript 7 --step draft")
-@job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the last step.")
-@with_shared_options()
-def show_transcript(options: SharedOptions, job: int, step: str) -> None:
-    """Print the transcript of a job.
-
-    Transcripts are kept if the flow, its pipeline or the settings say so.
-    """
-    from looseleaf.operations import artifacts as operations
-
-    print_text(operations.show_transcript(options.open(), job, step=step).content)
-
-
-@command("gate", "looseleaf jobs gate 7")
-@job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the waiting step.")
-@with_shared_options()
-def show_gate(options: SharedOptions, job: int, step: str) -> None:
-    """Print the address that a waiting job listens at.
-
-    The address takes one POST.
-    """
-    from looseleaf.operations import artifacts as operations
-
-    say(operations.show_gate(options.open(), job, step=step).address)
-
-
-@command(
-    "open-gate",
-    "looseleaf jobs open-gate 7",
-    """looseleaf jobs open-gate 7 --body '{"ok": true}'""",
+show_content = _artifacts.derive(
+    "artifact-content",
+    "hydrate_artifact",
+    "datamachine://jobs/7/artifacts/transcript",
+    show=lambda artifact: print_text(artifact.content),
 )
-@job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the waiting step.")
-@click.option("--body", default="{}", metavar="JSON|@FILE", help="The body of the call.")
-@with_shared_options("format")
-def open_gate(options: SharedOptions, job: int, step: str, body: str) -> None:
-    """Continue a job that waits for a call.
-
-    As a call to its address does; a job can be continued so only once.
-    """
-    from looseleaf.operations import artifacts as operations
-
-    document = read_object("--body", body)
-    job_info = operations.open_gate(options.open(), job, step=step, body=document)
-    if options.json:
-        print_document(to_json_value(job_info))
-    else:
-        say(f"Job {job_info.job_id} goes on.")
+show_transcript = _artifacts.derive(
+    "transcript",
+    "show_transcript",
+    "7",
+    "7 --step draft",
+    show=lambda transcript: print_text(transcript.content),
+)
+show_gate = _artifacts.derive("gate", "show_gate", "7", show="{address}")
+open_gate = _artifacts.derive(
+    "open-gate", "open_gate", "7", """7 --body '{"ok": true}'""", show="Job {job_id} goes on."
+)
 
 
-@command("prune", "looseleaf jobs prune --days 30 --dry-run", "looseleaf jobs prune --yes")
-@click.option("--days", type=click.IntRange(1), default=30, help="How old the data must be.")
-@click.option("--flow-files", is_flag=True, help="Also uploaded files of flows.")
-@click.option("--dry-run", is_flag=True, help="Only count.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@with_shared_options("format")
-def prune_jobs(
-    options: SharedOptions, *, days: int, flow_files: bool, dry_run: bool, yes: bool
-) -> None:
+def _ask_to_prune(_context: Context, arguments: dict[str, Any]) -> str:
+    days = arguments.get("days", 30)
+    return "" if arguments["dry_run"] else f"Remove data of jobs that is older than {days} days?"
+
+
+@_artifacts.shown(
+    "prune",
+    "prune_job_data",
+    "--days 30 --dry-run",
+    "--yes",
+    parameters={
+        "days": "--days N: How old the data must be.",
+        "flow_files": "--flow-files: Also uploaded files of flows.",
+        "dry_run": "--dry-run: Only count.",
+    },
+    ask=_ask_to_prune,
+)
+def prune_jobs(counts: PrunedJobData) -> None:
     """Remove old data of jobs.
 
     The jobs, and the pages that they wrote, stay.
     """
-    from looseleaf.operations import artifacts as operations
-
-    context = options.open()
-    if not dry_run:
-        confirm(f"Remove data of jobs that is older than {days} days?", yes=yes)
-    counts = operations.prune_job_data(context, days=days, flow_files=flow_files, dry_run=dry_run)
-    if options.json:
-        print_document(to_json_value(counts))
-        return
-    verb = "Would remove" if dry_run else "Removed"
+    verb = "Would remove" if click.get_current_context().params["dry_run"] else "Removed"
     say(
         f"{verb} {counts.job_folders} folders of packets, {counts.artifact_folders} of artifacts, "
         f"{counts.flow_files} files of flows; {counts.processed_items} items may be taken again."
     )
 
 
-schedule_argument = click.argument("schedule", metavar="SCHEDULE")
+_SCHEDULES = Table("schedule status when next=next_local label", shrink="NEXT", count="schedule")
 
 
-@command("list", "looseleaf schedules list", "looseleaf schedules list --format json")
-@with_shared_options("format")
-def list_schedules(options: SharedOptions) -> None:
+@_schedules.shown("list", "list_schedules", "", "--format json", key="schedules")
+def list_schedules(schedules: list[ScheduleInfo]) -> None:
     """List schedules with their next times."""
-    from looseleaf.operations import schedules as operations
-
-    schedules = operations.list_schedules(options.open())
-    if options.json:
-        print_document({"schedules": to_json_value(schedules)})
-        return
-    rows = [
-        (entry.schedule, entry.status, entry.when, ", ".join(entry.next_local) or "-", entry.label)
-        for entry in schedules
-    ]
-    if rows:
-        print_table(("SCHEDULE", "STATUS", "WHEN", "NEXT", "LABEL"), rows, shrink="NEXT")
-        say()
-    say(f"{format_count(len(schedules), 'schedule')}.")
+    _SCHEDULES(schedules)
     for entry in schedules:
         if entry.problem:
             say(f"{entry.schedule} could not be started: {entry.problem}")
 
 
-@command("run", "looseleaf schedules run flow:3")
-@schedule_argument
-@with_shared_options("format")
-def run_schedule(options: SharedOptions, schedule: str) -> None:
+@_schedules.shown("run", "run_schedule", "flow:3", key="jobs")
+def run_schedule(jobs: list[JobInfo]) -> None:
     """Start the jobs of a schedule now.
 
     The next time of the schedule stays.
     """
-    from looseleaf.operations import schedules as operations
-
-    jobs = operations.run_schedule(options.open(), schedule)
-    if options.json:
-        print_document({"jobs": to_json_value(jobs)})
-        return
     for job in jobs:
         say(f"Job {job.job_id}: {job.label}{f' ({job.agent})' if job.agent else ''}.")
 
 
-@command("pause", "looseleaf schedules pause task:daily_memory_generation")
-@schedule_argument
-@with_shared_options("format")
-def pause_schedule(options: SharedOptions, schedule: str) -> None:
-    """Pause a schedule.
-
-    A paused schedule starts no jobs.
-    """
-    from looseleaf.operations import schedules as operations
-
-    _print_schedule(options, operations.pause_schedule(options.open(), schedule))
-
-
-@command("resume", "looseleaf schedules resume task:daily_memory_generation")
-@schedule_argument
-@with_shared_options("format")
-def resume_schedule(options: SharedOptions, schedule: str) -> None:
-    """Resume a paused schedule."""
-    from looseleaf.operations import schedules as operations
-
-    _print_schedule(options, operations.resume_schedule(options.open(), schedule))
-
-
-def _print_schedule(options: SharedOptions, entry: ScheduleInfo) -> None:
-    if options.json:
-        print_document(to_json_value(entry))
-        return
+def _show_schedule(entry: ScheduleInfo) -> None:
     times = f"; next: {', '.join(entry.next_local)}" if entry.next_local else ""
     say(f"{entry.schedule} ({entry.label}) is {entry.status}{times}.")
+
+
+pause_schedule = _schedules.derive(
+    "pause", "pause_schedule", "task:daily_memory_generation", show=_show_schedule
+)
+resume_schedule = _schedules.derive(
+    "resume", "resume_schedule", "task:daily_memory_generation", show=_show_schedule
+)
 
 
 @command("work", "looseleaf work", "looseleaf work --drain")

@@ -18,6 +18,7 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.commands.memory import if_match_option, print_saved
+from looseleaf.cli.derived_commands import Derivation
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import note, say, show
@@ -338,51 +339,37 @@ def purge_revision(options: SharedOptions, file: str, revision: int, *, yes: boo
         say(f"Purged revision {revision} of {file}.")
 
 
-@command("prune", "looseleaf memory prune", "looseleaf memory prune --days 30 --versions 50")
-@click.option("--days", type=float, metavar="N", help="Keep versions so many days; else as set.")
-@click.option(
-    "--versions", type=int, metavar="N", help="Keep at most so many versions; else as set."
-)
-@with_shared_options("format")
-def prune_history(options: SharedOptions, days: float | None, versions: int | None) -> None:
+_history = Derivation("memory", "looseleaf.operations.history")
+
+
+@_history.shown("prune", "prune", "", "--days 30 --versions 50", key="dropped")
+def prune_history(dropped: int) -> None:
     """Drop versions that retention does not keep.
 
     Of all pages; the present text of a page always stays. The settings say how long versions are
     kept.
     """
-    from looseleaf.operations import history as operations
-
-    dropped_count = operations.prune(options.open(), days=days, versions=versions)
-    if options.json:
-        print_document({"dropped": dropped_count})
-    else:
-        say(
-            f"Dropped {format_count(dropped_count, 'version')}."
-            if dropped_count
-            else "There was nothing to drop."
-        )
+    count = format_count(dropped, "version")
+    say(f"Dropped {count}." if dropped else "There was nothing to drop.")
 
 
-@command("pack", "looseleaf memory pack", "looseleaf memory pack --dry-run")
-@click.option("--dry-run", is_flag=True, help="Only say how much space it would save.")
-@with_shared_options("format")
-def pack_history(options: SharedOptions, *, dry_run: bool) -> None:
+@_history.shown(
+    "pack",
+    "pack",
+    "",
+    "--dry-run",
+    parameters={"dry_run": "--dry-run: Only say how much space it would save."},
+    failed=lambda report: bool(report.problem_count),
+)
+def pack_history(report: PackReport) -> None:
     """Put old versions into compressed files.
 
     One file for each page; every version stays readable. The newest 16 versions of a page keep
     files of their own. The server packs every night by itself.
     """
-    from looseleaf.operations import history as operations
-
-    report = operations.pack(options.open(), dry_run=dry_run)
-    if options.json:
-        print_document(as_dict(report))
-    else:
-        say(_format_report(report))
-        for problem in report.problems:
-            note(f"Could not be packed: {problem}")
-    if report.problem_count:
-        raise click.exceptions.Exit(1)
+    say(_format_report(report))
+    for problem in report.problems:
+        note(f"Could not be packed: {problem}")
 
 
 def _format_report(report: PackReport) -> str:

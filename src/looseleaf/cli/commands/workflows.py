@@ -13,13 +13,12 @@ import click
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import (
     SharedOptions,
-    complete_agents,
-    confirm,
     read_object,
     read_text,
     take_stdin,
     with_shared_options,
 )
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from looseleaf.catalog.context import Context
+    from looseleaf.operations.flows import FlowRemoved
+    from looseleaf.operations.pipelines import PipelineRemoved
     from looseleaf.workflows.documents import FlowDocument, PipelineDocument
 
 
@@ -123,47 +124,30 @@ def _parse_pipeline(
     return fields
 
 
-@command("list", "looseleaf pipelines list", "looseleaf pipelines list --agent ada --format json")
-@with_shared_options("agent", "format")
-def list_pipelines(options: SharedOptions) -> None:
-    """List the pipelines, by name."""
-    from looseleaf.operations import pipelines as operations
+_pipelines = Derivation("pipelines", "looseleaf.operations.pipelines")
+_flows = Derivation("flows", "looseleaf.operations.flows")
 
-    pipelines = operations.list_pipelines(options.open(), agent=options.agent)
-    if options.json:
-        print_document({"pipelines": to_json_value(pipelines)})
-    elif pipelines:
-        rows = [
-            (
-                pipeline.id,
-                pipeline.slug,
-                pipeline.agent or "-",
-                ", ".join(step.type for step in pipeline.steps) or "-",
-                ", ".join(pipeline.memory_files) or "-",
-                pipeline.flows,
-            )
-            for pipeline in pipelines
-        ]
-        headers = ("ID", "SLUG", "AGENT", "STEPS", "MEMORY FILES", "FLOWS")
-        print_table(headers, rows, shrink="STEPS")
-    else:
-        say("There are no pipelines yet. Create one: looseleaf pipelines create NAME")
+list_pipelines = _pipelines.derive(
+    "list",
+    "list_pipelines",
+    "",
+    "--agent ada --format json",
+    key="pipelines",
+    show=Table(
+        "id slug agent steps memory_files flows",
+        cells={"steps": lambda found: ", ".join(step.type for step in found.steps) or "-"},
+        shrink="STEPS",
+        empty="There are no pipelines yet. Create one: looseleaf pipelines create NAME",
+    ),
+)
 
 
-@command("show", "looseleaf pipelines show daily-music-news")
-@pipeline_argument
-@with_shared_options("format")
-def show_pipeline(options: SharedOptions, pipeline: str) -> None:
+@_pipelines.shown("show", "show_pipeline", "daily-music-news")
+def show_pipeline(document: PipelineDocument) -> None:
     """Show one pipeline: its steps, its memory files and its version.
 
     PIPELINE is an id, a slug, or agent/slug.
     """
-    from looseleaf.operations import pipelines as operations
-
-    document = operations.show_pipeline(options.open(), pipeline)
-    if options.json:
-        print_document(to_json_value(document))
-        return
     say(f"{document.name} (pipeline {document.id}, {document.slug}), agent {document.agent}")
     say(f"Steps: {format_steps(document.steps)}")
     for step in document.steps:
@@ -264,51 +248,41 @@ def update_pipeline(  # noqa: PLR0913 - one for each option
     _print_pipeline(options, document, "Changed")
 
 
-@command("delete", "looseleaf pipelines delete daily-music-news --yes")
-@pipeline_argument
-@if_match_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@with_shared_options("format")
-def delete_pipeline(
-    options: SharedOptions, pipeline: str, *, if_match: str | None, yes: bool
-) -> None:
+def _ask_to_delete_pipeline(context: Context, arguments: dict[str, Any]) -> str:
+    from looseleaf.operations.pipelines import show_pipeline
+
+    document = show_pipeline(context, arguments["pipeline"])
+    arguments["pipeline"] = document.id
+    return f"Delete {document.slug} with {format_count(document.flows, 'flow')}?"
+
+
+_IF_MATCH = "--if-match HASH: Only if it has this version."
+
+
+@_pipelines.shown(
+    "delete",
+    "delete_pipeline",
+    "daily-music-news --yes",
+    parameters={"if_match": _IF_MATCH},
+    ask=_ask_to_delete_pipeline,
+)
+def delete_pipeline(removal: PipelineRemoved) -> None:
     """Delete a pipeline with its flows and files, for good.
 
     Records of its jobs stay.
     """
-    from looseleaf.operations import pipelines as operations
-
-    context = options.open()
-    document = operations.show_pipeline(context, pipeline)
-    question = f"Delete {document.slug} with {format_count(document.flows, 'flow')}?"
-    confirm(question, yes=yes)
-    removal = operations.delete_pipeline(context, document.id, if_match=if_match)
-    if options.json:
-        print_document(to_json_value(removal))
-    else:
-        flows = ", ".join(removal.flows) or "no flows"
-        files = format_count(removal.context_files + removal.flow_files, "file")
-        parts = f"with {flows} and {files}"
-        say(f"Deleted pipeline {removal.slug} (id {removal.id}) {parts}. Jobs stay.")
+    flows = ", ".join(removal.flows) or "no flows"
+    files = format_count(removal.context_files + removal.flow_files, "file")
+    say(f"Deleted pipeline {removal.slug} (id {removal.id}) with {flows} and {files}. Jobs stay.")
 
 
-@command("copy", 'looseleaf pipelines copy daily-music-news --name "Weekly Music News"')
-@pipeline_argument
-@click.option(
-    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+copy_pipeline = _pipelines.derive(
+    "copy",
+    "copy_pipeline",
+    'daily-music-news --name "Weekly Music News"',
+    parameters={"agent": "--to-agent ID|SLUG: The agent of the copy."},
+    show=lambda document: _say_pipeline(document, "Created"),
 )
-@click.option(
-    "--to-agent", metavar="ID|SLUG", help="The agent of the copy.", shell_complete=complete_agents
-)
-@with_shared_options("format")
-def copy_pipeline(
-    options: SharedOptions, pipeline: str, *, name: str, to_agent: str | None
-) -> None:
-    """Copy a pipeline without its flows."""
-    from looseleaf.operations import pipelines as operations
-
-    document = operations.copy_pipeline(options.open(), pipeline, name=name, agent=to_agent)
-    _print_pipeline(options, document, "Created")
 
 
 @command("export", "looseleaf pipelines export daily-music-news > news.json")
@@ -394,8 +368,12 @@ def _print_pipeline(options: SharedOptions, document: PipelineDocument, verb: st
     if options.json:
         print_document(to_json_value(document))
     else:
-        say(f"{verb} pipeline {document.slug} (id {document.id}) of agent {document.agent}.")
-        say(f"Steps: {format_steps(document.steps)}")
+        _say_pipeline(document, verb)
+
+
+def _say_pipeline(document: PipelineDocument, verb: str) -> None:
+    say(f"{verb} pipeline {document.slug} (id {document.id}) of agent {document.agent}.")
+    say(f"Steps: {format_steps(document.steps)}")
 
 
 flow_argument = click.argument("flow", metavar="FLOW")
@@ -443,49 +421,30 @@ def _parse_flow(options: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-@command("list", "looseleaf flows list", "looseleaf flows list --pipeline daily-music-news")
-@click.option("--pipeline", metavar="PIPELINE", help="Only of this pipeline.")
-@with_shared_options("agent", "format")
-def list_flows(options: SharedOptions, pipeline: str | None) -> None:
-    """List the flows, by name."""
-    from looseleaf.operations import flows as operations
-
-    flows = operations.list_flows(options.open(), pipeline=pipeline, agent=options.agent)
-    if options.json:
-        print_document({"flows": to_json_value(flows)})
-    elif flows:
-        rows = [
-            (
-                flow.id,
-                flow.slug,
-                flow.pipeline,
-                flow.agent or "-",
-                format_schedule(flow.schedule),
-                ", ".join(flow.memory_files) or "-",
-                len(flow.prompt_queue),
-            )
-            for flow in flows
-        ]
-        headers = ("ID", "SLUG", "PIPELINE", "AGENT", "SCHEDULE", "MEMORY FILES", "QUEUE")
-        print_table(headers, rows, shrink="MEMORY FILES")
-    else:
-        say("There are no flows yet. Create one: looseleaf flows create PIPELINE NAME")
+list_flows = _flows.derive(
+    "list",
+    "list_flows",
+    "",
+    "--pipeline daily-music-news",
+    key="flows",
+    show=Table(
+        "id slug pipeline agent schedule memory_files queue",
+        cells={
+            "schedule": lambda flow: format_schedule(flow.schedule),
+            "queue": lambda flow: len(flow.prompt_queue),
+        },
+        shrink="MEMORY FILES",
+        empty="There are no flows yet. Create one: looseleaf flows create PIPELINE NAME",
+    ),
+)
 
 
-@command("show", "looseleaf flows show morning", "looseleaf flows show daily-music-news/morning")
-@flow_argument
-@with_shared_options("format")
-def show_flow(options: SharedOptions, flow: str) -> None:
+@_flows.shown("show", "show_flow", "morning", "daily-music-news/morning")
+def show_flow(document: FlowDocument) -> None:
     """Show one flow: its schedule, its memory files, its queue and its version.
 
     FLOW is an id, a slug, or pipeline/slug.
     """
-    from looseleaf.operations import flows as operations
-
-    document = operations.show_flow(options.open(), flow)
-    if options.json:
-        print_document(to_json_value(document))
-        return
     say(f"{document.name} (flow {document.id}, {document.slug}) of pipeline {document.pipeline}")
     say(f"Agent: {document.agent}")
     say(f"Schedule: {format_schedule(document.schedule)}")
@@ -561,52 +520,41 @@ def update_flow(
     _print_flow(options, document, "Changed")
 
 
-@command("queue", 'looseleaf flows queue morning "Write about the festival."')
-@flow_argument
-@click.argument("prompt")
-@with_shared_options("format")
-def queue_prompt(options: SharedOptions, flow: str, prompt: str) -> None:
-    """Add a prompt to the end of the queue of a flow."""
-    from looseleaf.operations import flows as operations
-
-    document = operations.queue_prompt(options.open(), flow, prompt)
-    if options.json:
-        print_document(to_json_value(document))
-    else:
-        say(f"Queued prompt {len(document.prompt_queue)} of flow {document.slug}.")
-
-
-@command("delete", "looseleaf flows delete morning --yes")
-@flow_argument
-@if_match_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@with_shared_options("format")
-def delete_flow(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool) -> None:
-    """Delete a flow with its files, for good; records of its jobs stay."""
-    from looseleaf.operations import flows as operations
-
-    context = options.open()
-    document = operations.show_flow(context, flow)
-    confirm(f"Delete flow {document.slug} of pipeline {document.pipeline}?", yes=yes)
-    removal = operations.delete_flow(context, document.id, if_match=if_match)
-    if options.json:
-        print_document(to_json_value(removal))
-    else:
-        files = format_count(removal.files, "file")
-        say(f"Deleted flow {removal.slug} (id {removal.id}) with {files}. Jobs stay.")
-
-
-@command("copy", 'looseleaf flows copy morning --name "Evening edition"')
-@flow_argument
-@click.option(
-    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+queue_prompt = _flows.derive(
+    "queue",
+    "queue_prompt",
+    'morning "Write about the festival."',
+    show=lambda flow: say(f"Queued prompt {len(flow.prompt_queue)} of flow {flow.slug}."),
 )
-@with_shared_options("format")
-def copy_flow(options: SharedOptions, flow: str, *, name: str) -> None:
-    """Copy a flow inside its pipeline; the schedule of the copy is paused."""
-    from looseleaf.operations import flows as operations
 
-    _print_flow(options, operations.copy_flow(options.open(), flow, name=name), "Created")
+
+def _ask_to_delete_flow(context: Context, arguments: dict[str, Any]) -> str:
+    from looseleaf.operations.flows import show_flow
+
+    document = show_flow(context, arguments["flow"])
+    arguments["flow"] = document.id
+    return f"Delete flow {document.slug} of pipeline {document.pipeline}?"
+
+
+@_flows.shown(
+    "delete",
+    "delete_flow",
+    "morning --yes",
+    parameters={"if_match": _IF_MATCH},
+    ask=_ask_to_delete_flow,
+)
+def delete_flow(removal: FlowRemoved) -> None:
+    """Delete a flow with its files, for good; records of its jobs stay."""
+    files = format_count(removal.files, "file")
+    say(f"Deleted flow {removal.slug} (id {removal.id}) with {files}. Jobs stay.")
+
+
+copy_flow = _flows.derive(
+    "copy",
+    "copy_flow",
+    'morning --name "Evening edition"',
+    show=lambda document: _say_flow(document, "Created"),
+)
 
 
 @command(
@@ -638,9 +586,13 @@ def _print_flow(options: SharedOptions, document: FlowDocument, verb: str) -> No
     if options.json:
         print_document(to_json_value(document))
     else:
-        schedule = format_schedule(document.schedule)
-        place = f"of pipeline {document.pipeline}"
-        say(f"{verb} flow {document.slug} (id {document.id}) {place}: {schedule}.")
+        _say_flow(document, verb)
+
+
+def _say_flow(document: FlowDocument, verb: str) -> None:
+    schedule = format_schedule(document.schedule)
+    place = f"of pipeline {document.pipeline}"
+    say(f"{verb} flow {document.slug} (id {document.id}) {place}: {schedule}.")
 
 
 _PART_BYTES = 1_048_576

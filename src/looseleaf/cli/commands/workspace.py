@@ -13,8 +13,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from looseleaf import __version__, settings
-from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import FAILED, escape_line, print_text, say, warn
@@ -28,6 +28,7 @@ from looseleaf.values import as_dict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from looseleaf.operations.settings import SettingInfo
     from looseleaf.operations.status import StatusInfo
     from looseleaf.plugins.hooks import Plugin
     from looseleaf.workspace import Workspace
@@ -321,66 +322,57 @@ def _print_findings(findings: Iterable[Finding]) -> None:
             say(f"         {finding.advice}")
 
 
-@command("list", "looseleaf settings list", "looseleaf settings list --format json")
-@with_shared_options("format")
-def list_settings(options: SharedOptions) -> None:
-    """List every setting and where it comes from."""
-    from looseleaf.operations import settings as operations
+_settings = Derivation("settings", "looseleaf.operations.settings")
 
-    settings = operations.list_settings(options.open())
-    if options.json:
-        print_document({"settings": to_json_value(settings)})
-        return
-    rows = [
-        (
-            setting.name,
-            _as_json(setting.setting),
-            setting.source,
-            "at once" if setting.runtime else "at restart",
-        )
-        for setting in settings
-    ]
-    print_table(("SETTING", "IS", "FROM", "CHANGES APPLY"), rows, shrink="IS")
-    pending_names = [setting.name for setting in settings if setting.restart_needed]
+
+@_settings.shown("list", "list_settings", "", "--format json", key="settings")
+def list_settings(infos: list[SettingInfo]) -> None:
+    """List every setting and where it comes from."""
+    _SETTINGS(infos)
+    pending_names = [info.name for info in infos if info.restart_needed]
     if pending_names:
         say()
         say(f"Changed in the file since the server started: {', '.join(pending_names)}.")
         say("Restart the server to apply them.")
 
 
-@command(
-    "set",
-    "looseleaf settings set daily_memory_enabled true",
-    "looseleaf settings set require_if_match true",
+_SETTINGS = Table(
+    "setting=name is from=source changes_apply",
+    cells={
+        "is": lambda info: _as_json(info.setting),
+        "changes_apply": lambda info: "at once" if info.runtime else "at restart",
+    },
+    shrink="IS",
 )
-@click.argument("name")
-@click.argument("setting", metavar="VALUE")
-@with_shared_options("format", "reason")
-def set_setting(options: SharedOptions, name: str, setting: str) -> None:
-    """Change a setting while the server runs.
+
+
+def _print_setting(info: SettingInfo) -> None:
+    say(f"{info.name} = {_as_json(info.setting)} ({info.source})")
+
+
+set_setting = _settings.derive(
+    "set",
+    "set_setting",
+    "daily_memory_enabled true",
+    "require_if_match true",
+    help="""Change a setting while the server runs.
 
     It applies at once, to agents and people on the network. Other settings are set in
     looseleaf.toml.
-    """
-    _set_and_print(options, name, _parse_argument(setting))
-
-
-@command("unset", "looseleaf settings unset daily_memory_enabled")
-@click.argument("name")
-@with_shared_options("format", "reason")
-def unset_setting(options: SharedOptions, name: str) -> None:
-    """Return to the value of the settings file."""
-    _set_and_print(options, name, None)
-
-
-def _set_and_print(options: SharedOptions, name: str, setting: str | float | None) -> None:
-    from looseleaf.operations import settings as operations
-
-    result = operations.set_setting(options.open(), name, setting=setting)
-    if options.json:
-        print_document(to_json_value(result))
-    else:
-        say(f"{result.name} = {_as_json(result.setting)} ({result.source})")
+    """,
+    parameters={"setting": "VALUE"},
+    prepare=lambda arguments, given: arguments.update(setting=_parse_argument(given["setting"])),
+    show=_print_setting,
+)
+unset_setting = _settings.derive(
+    "unset",
+    "set_setting",
+    "daily_memory_enabled",
+    help="Return to the value of the settings file.",
+    parameters={"setting": None},
+    prepare=lambda arguments, _given: arguments.update(setting=None),
+    show=_print_setting,
+)
 
 
 def _parse_argument(text: str) -> str | float:
