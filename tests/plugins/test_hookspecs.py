@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import threading
 from pathlib import Path
@@ -230,11 +231,30 @@ def test_hook_register_commands(
     assert "\n  style       Print the style guide.\n" in capfd.readouterr().out
     commands = example_workspace.registries.hooks.fill("register_commands", commands=Commands())
     owners = {entry.name: entry.owner for entry in commands.all()}
-    assert owners.pop("style") == example.__name__
+    assert {owners.pop("style"), owners.pop("words")} == {example.__name__}
     assert set(owners.values()) == {"looseleaf"}
     for name in ("jobs", "memory lint", "Jobs", "-x"):
         with pytest.raises(InvalidName):
             _copy(commands).register(name, "module:attribute", "Another.")
+    with pytest.raises(InvalidName, match="or an operation's name"):
+        _copy(commands).register("another", "module", "Another.")
+
+
+def test_an_operation_of_a_plugin_gets_a_command_by_its_name(
+    house: Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its arguments, options and help are those of the operation."""
+    words = [f"--root={house.settings.root}", "words"]
+    assert main([*words, "style-guide.md"]) == 0
+    assert capfd.readouterr().out == "4\n"
+    assert main([*words, "style-guide.md", "--format", "json"]) == 0
+    assert json.loads(capfd.readouterr().out) == {"result": 4}
+    assert main([*words, "--help"]) == 0
+    answer = capfd.readouterr().out
+    assert answer.startswith("Usage: looseleaf words [OPTIONS] FILE\n")
+    assert "  Count the words of a page.\n" in answer
+    assert "--agent ID|SLUG" in answer
+    assert main([*words]) == 2
 
 
 def test_hook_register_endpoints(house: Workspace) -> None:

@@ -7,10 +7,9 @@ signature has it. The operation is imported when its command is run, or explaine
 from __future__ import annotations
 
 import json
+import os
 from functools import cache, cached_property, partial
 from importlib import import_module
-from importlib.abc import SourceLoader
-from importlib.util import find_spec
 from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,6 +58,8 @@ if TYPE_CHECKING:
 
 
 BY_EFFECT = "?"  # the question of a destructive operation, and none for any other
+_PACKAGE = __name__.partition(".")[0]
+_FOLDER = os.path.dirname(os.path.dirname(__file__))
 _NUMBERS = {"integer": click.INT, "number": click.FLOAT}
 _LABEL = 8  # characters that a label has at least
 _OWNER = ("agent", "user", "layer")
@@ -327,9 +328,15 @@ def read_docstring(target: str) -> str:
 
 @cache
 def _read_source(module: str) -> str:
-    spec = find_spec(module)
-    loader = spec.loader if spec else None
-    return (loader.get_source(module) or "") if isinstance(loader, SourceLoader) else ""
+    """Read a module of ours; "" for any other, and where the source is not installed."""
+    package, _, name = module.partition(".")
+    if package != _PACKAGE:
+        return ""
+    try:
+        with open(f"{_FOLDER}/{name.replace('.', '/')}.py", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def read_help(docstring: str | None) -> str:

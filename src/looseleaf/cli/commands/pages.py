@@ -342,7 +342,7 @@ def purge_revision(options: SharedOptions, file: str, revision: int, *, yes: boo
 _history = Derivation("memory", "looseleaf.operations.history")
 
 
-@_history.shown("prune", "prune", "", "--days 30 --versions 50", key="dropped")
+@_history.shown("prune", "prune", "", "--days 30 --versions 50", key="dropped", ask="")
 def prune_history(dropped: int) -> None:
     """Drop versions that retention does not keep.
 

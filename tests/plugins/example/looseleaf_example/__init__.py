@@ -213,8 +213,9 @@ def show_words(visit: Visit) -> Document:
 
 @hookimpl
 def register_commands(commands: Commands) -> None:
-    """Let people print the style guide."""
+    """Let people print the style guide, and run the operation."""
     commands.register("style", "looseleaf_example.commands:style", "Print the style guide.")
+    commands.register("words", "example/count-words", "Count the words of a page.")
 
 
 @hookimpl
