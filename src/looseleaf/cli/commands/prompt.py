@@ -15,18 +15,15 @@ from looseleaf.cli.arguments import (
     require_local,
     with_shared_options,
 )
+from looseleaf.cli.derived_commands import Derivation
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
-from looseleaf.cli.output import FAILED, complain, say, show
+from looseleaf.cli.output import complain, say, show
 from looseleaf.errors import LooseleafError
 from looseleaf.prompt import formats, host_limit
 from looseleaf.prompt.explain import INJECTED
-from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Function = Callable[..., object]
     from typing import Any
 
     from looseleaf.operations.prompt import Checked
@@ -40,38 +37,6 @@ if TYPE_CHECKING:
     )
 
 
-host_option = click.option(
-    "--host",
-    type=click.Choice(host_limit.HOSTS),
-    help="The program that reads the hook; each counts characters in its own way.",
-)
-max_characters_option = click.option(
-    "--max-characters",
-    type=int,
-    default=0,
-    metavar="N",
-    help="The limit of the host; else hook_characters of the settings.",
-)
-
-
-def with_hook_options(function: Function) -> Function:
-    """Add the options that select the output of a hook."""
-    flag = click.option("--hook", is_flag=True, help="The output of a hook for a coding agent.")
-    return flag(host_option(max_characters_option(function)))
-
-
-def with_workflow_options(function: Function) -> Function:
-    """Add the options that select the workflow of a prompt."""
-    options = (
-        click.option("--pipeline", metavar="PIPELINE", help="The prompt of a pipeline."),
-        click.option("--flow", metavar="FLOW", help="The prompt of a flow."),
-        click.option("--step", default="", metavar="ID", help="The step; else the first ai step."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 def select_mode(mode: str | None, workflow: dict[str, Any]) -> str:
     """Return the mode of a prompt: the named one, else pipeline for a workflow, else chat."""
     is_workflow = workflow["pipeline"] is not None or workflow["flow"] is not None
@@ -79,27 +44,31 @@ def select_mode(mode: str | None, workflow: dict[str, Any]) -> str:
     return default if mode is None else mode
 
 
-def select_host(*, hook: bool, host: str | None) -> str:
-    """Return the selected host, or "" without a hook."""
-    return host or ("any" if hook else "")
+def _select(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    """Select the mode of a prompt, and the host of a hook."""
+    arguments["mode"] = select_mode(given["mode"], given)
+    if given.get("hook"):
+        arguments.setdefault("host", "any")
 
 
-mode_option = click.option(
-    "--mode", metavar="MODE", help="chat, pipeline, system or your own; else chat."
-)
-as_of_option = click.option(
-    "--as-of", default="", metavar="TIME", help="The pages as they were then, in UTC."
-)
+Parameters = dict[str, str | click.Parameter | None]
 OWNER_OPTIONS = ("agent", "user")
-
-
-def with_narrowing_options(function: Function) -> Function:
-    """Add the options that limit the pages of one request."""
-    deny = click.option("--deny", multiple=True, metavar="FILE", help="Leave a page out; repeat.")
-    allow = click.option(
-        "--allow-only", multiple=True, metavar="FILE", help="Give only this page; repeat."
-    )
-    return deny(allow(function))
+_AS_OF = "The pages as they were then, in UTC."
+_HOST = "The program that reads the hook; each counts characters in its own way."
+_MODE = "chat, pipeline, system or your own; else chat."
+_LIMIT = "The limit of the host; else hook_characters of the settings."
+_SELECTION: Parameters = {
+    "mode": click.Option(["--mode"], metavar="MODE", help=_MODE),
+    "pipeline": "--pipeline PIPELINE: The prompt of a pipeline.",
+    "flow": "--flow FLOW: The prompt of a flow.",
+    "step": "--step ID: The step; else the first ai step.",
+}
+_HOOK: Parameters = {
+    "hook": click.Option(["--hook"], is_flag=True, help="The output of a hook for a coding agent."),
+    "host": click.Option(["--host"], type=click.Choice(host_limit.HOSTS), help=_HOST),
+    "max_characters": f"--max-characters N: {_LIMIT}",
+}
+_prompt = Derivation("prompt", "looseleaf.operations.prompt")
 
 
 @command(
@@ -108,18 +77,21 @@ def with_narrowing_options(function: Function) -> Function:
     "looseleaf prompt show --agent ada --mode pipeline --format anthropic",
     "looseleaf prompt show --hook session-start",
 )
-@mode_option
-@as_of_option
-@with_narrowing_options
-@with_workflow_options
+@click.option("--mode", metavar="MODE", help=_MODE)
+@click.option("--as-of", default="", metavar="TIME", help=_AS_OF)
+@click.option("--deny", multiple=True, metavar="FILE", help="Leave a page out; repeat.")
+@click.option("--allow-only", multiple=True, metavar="FILE", help="Give only this page; repeat.")
+@click.option("--pipeline", metavar="PIPELINE", help="The prompt of a pipeline.")
+@click.option("--flow", metavar="FLOW", help="The prompt of a flow.")
+@click.option("--step", default="", metavar="ID", help="The step; else the first ai step.")
 @click.option(
     "--format", "shape", type=click.Choice(formats.FORMATS), default="text", help="Else text."
 )
 @click.option(
     "--hook", type=click.Choice(formats.HOOKS), help="The output of a hook for a coding agent."
 )
-@host_option
-@max_characters_option
+@click.option("--host", type=click.Choice(host_limit.HOSTS), help=_HOST)
+@click.option("--max-characters", type=int, default=0, metavar="N", help=_LIMIT)
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
 @with_shared_options(*OWNER_OPTIONS)
 def show_prompt(  # noqa: PLR0913 - one for each option
@@ -171,58 +143,27 @@ def show_prompt(  # noqa: PLR0913 - one for each option
         print_document(compose(shape))
 
 
-@command(
+@_prompt.shown(
     "explain",
-    "looseleaf prompt explain",
-    "looseleaf prompt explain --agent ada --mode system --format json",
-    "looseleaf prompt explain --pipeline daily-music-news --flow morning",
+    "explain_prompt",
+    "",
+    "--agent ada --mode system --format json",
+    "--pipeline daily-music-news --flow morning",
+    parameters={
+        **_SELECTION,
+        **_HOOK,
+        "as_of": f"--as-of TIME: {_AS_OF}",
+        "deny": "--deny FILE: Leave a page out; repeat.",
+        "allow_only": "--allow-only FILE: Give only this page; repeat.",
+    },
+    shared=(*OWNER_OPTIONS, "format"),
+    prepare=_select,
 )
-@mode_option
-@as_of_option
-@with_narrowing_options
-@with_workflow_options
-@with_hook_options
-@with_shared_options(*OWNER_OPTIONS, "format")
-def explain_prompt(
-    options: SharedOptions,
-    *,
-    mode: str | None,
-    as_of: str,
-    deny: tuple[str, ...],
-    allow_only: tuple[str, ...],
-    hook: bool,
-    host: str | None,
-    max_characters: int,
-    **workflow: Any,  # noqa: ANN401 - the options of a workflow
-) -> None:
+def explain_prompt(explanation: Explanation) -> None:
     """List the parts of a prompt, and the rule that decided each.
 
     Every page and directive in order: given or left out, its size, and its last change.
     """
-    from looseleaf.operations import prompt as operations
-
-    explanation = operations.explain_prompt(
-        options.open(),
-        select_mode(mode, workflow),
-        where=options.where,
-        as_of=as_of,
-        deny=deny,
-        allow_only=allow_only or None,
-        host=select_host(hook=hook, host=host),
-        max_characters=max_characters,
-        **workflow,
-    )
-    if options.json:
-        candidates = [as_dict(candidate) for candidate in explanation.candidates]
-        stable = as_dict(explanation.stable)
-        tools = [as_dict(tool) for tool in explanation.tools]
-        parts = {"candidates": candidates, "stable": stable, "tools": tools}
-        print_document({**as_dict(explanation), **parts})
-        return
-    _print_explanation(explanation)
-
-
-def _print_explanation(explanation: Explanation) -> None:
     rows: list[tuple[object, ...]] = []
     directive = ""
     for candidate in explanation.candidates:
@@ -286,58 +227,53 @@ def _format_prefix(prefix: Prefix) -> str:
     return f"{', '.join(parts)}, sha256 {prefix.hash[:16]}"
 
 
-@command(
+def _select_both(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    _select(arguments, given)
+    other = {name: given[f"to_{name}"] for name in _SIDE}
+    arguments["other"] = {name: text for name, text in other.items() if text is not None}
+
+
+_SIDE = {
+    "mode": ("MODE", "Compare with this mode."),
+    "agent": ("ID|SLUG", "Compare with this agent."),
+    "as_of": ("TIME", "Compare with the pages at this time."),
+    "pipeline": ("PIPELINE", 'Compare with this pipeline; "" for none.'),
+    "flow": ("FLOW", "Compare with this flow."),
+    "step": ("ID", "Compare with this step; else the first."),
+}
+
+
+@_prompt.shown(
     "diff",
-    "looseleaf prompt diff --as-of 2026-04-16",
-    "looseleaf prompt diff --agent ada --to-agent bob",
-    "looseleaf prompt diff --mode chat --to-mode pipeline",
-    "looseleaf prompt diff --pipeline daily-music-news --to-flow daily-music-news/morning",
+    "diff_prompts",
+    "--as-of 2026-04-16",
+    "--agent ada --to-agent bob",
+    "--mode chat --to-mode pipeline",
+    "--pipeline daily-music-news --to-flow daily-music-news/morning",
+    parameters={
+        **_SELECTION,
+        "as_of": f"--as-of TIME: {_AS_OF}",
+        "other": None,
+        **{
+            f"to_{name}": click.Option(
+                [f"--to-{name.replace('_', '-')}"],
+                metavar=metavar,
+                help=text,
+                shell_complete=complete_agents if name == "agent" else None,
+            )
+            for name, (metavar, text) in _SIDE.items()
+        },
+    },
+    shared=(*OWNER_OPTIONS, "format"),
+    prepare=_select_both,
 )
-@mode_option
-@as_of_option
-@with_workflow_options
-@click.option("--to-mode", default="", metavar="MODE", help="Compare with this mode.")
-@click.option(
-    "--to-agent", metavar="ID|SLUG", help="Compare with this agent.", shell_complete=complete_agents
-)
-@click.option("--to-as-of", default="", metavar="TIME", help="Compare with the pages at this time.")
-@click.option("--to-pipeline", metavar="PIPELINE", help='Compare with this pipeline; "" for none.')
-@click.option("--to-flow", metavar="FLOW", help="Compare with this flow.")
-@click.option("--to-step", default="", metavar="ID", help="Compare with this step; else the first.")
-@with_shared_options(*OWNER_OPTIONS, "format")
-def diff_prompts(  # noqa: PLR0913 - one for each option
-    options: SharedOptions,
-    *,
-    mode: str | None,
-    as_of: str,
-    to_mode: str,
-    to_agent: str | None,
-    to_as_of: str,
-    to_pipeline: str | None,
-    to_flow: str | None,
-    to_step: str,
-    **workflow: Any,  # noqa: ANN401 - the options of a workflow
-) -> None:
+def diff_prompts(comparison: PromptComparison) -> None:
     """Compare two prompts and name the first byte that differs.
 
     The prompts are of two times, agents, modes, pipelines or flows. A provider's cache can be used
     up to that byte.
     """
-    from looseleaf.operations import prompt as operations
-
-    comparison = operations.diff_prompts(
-        options.open(),
-        select_mode(mode, workflow),
-        where=options.where,
-        as_of=as_of,
-        **workflow,
-        other=operations.Side(to_mode, to_agent, to_as_of, to_pipeline, to_flow, to_step),
-    )
-    if options.json:
-        differences = [as_dict(difference) for difference in comparison.differences]
-        common = as_dict(comparison.common)
-        print_document({**as_dict(comparison), "differences": differences, "common": common})
-    elif comparison.same:
+    if comparison.same:
         size = format_count(comparison.bytes[0], "byte")
         say(f"The prompts are the same: {size}, {comparison.hash[0][:16]}.")
     else:
@@ -374,24 +310,22 @@ def _format_rules(rules: tuple[str, str]) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-@command("check", "looseleaf prompt check", "looseleaf prompt check --max-tokens 8000")
-@mode_option
-@click.option("--max-bytes", type=int, default=0, metavar="N", help="For the whole prompt.")
-@click.option("--max-tokens", type=int, default=0, metavar="N", help="For the whole prompt.")
-@with_workflow_options
-@with_hook_options
-@with_shared_options(*OWNER_OPTIONS, "format")
-def check_prompt(
-    options: SharedOptions,
-    *,
-    mode: str | None,
-    max_bytes: int,
-    max_tokens: int,
-    hook: bool,
-    host: str | None,
-    max_characters: int,
-    **workflow: Any,  # noqa: ANN401 - the options of a workflow
-) -> None:
+@_prompt.shown(
+    "check",
+    "check_prompt",
+    "",
+    "--max-tokens 8000",
+    parameters={
+        **_SELECTION,
+        **_HOOK,
+        "max_bytes": "--max-bytes N: For the whole prompt.",
+        "max_tokens": "--max-tokens N: For the whole prompt.",
+    },
+    shared=(*OWNER_OPTIONS, "format"),
+    prepare=_select,
+    failed=lambda result: not result.fits,
+)
+def check_prompt(result: Checked) -> None:
     """Check a prompt against its budgets, and its pages.
 
     The budgets are those of its pages, of the agent, of the settings and of this command; with
@@ -399,29 +333,6 @@ def check_prompt(
     and without conflicting copies beside them. Exits with 1 if something is wrong, so that a build
     can stop.
     """
-    from looseleaf.operations import prompt as operations
-
-    result = operations.check_prompt(
-        options.open(),
-        select_mode(mode, workflow),
-        where=options.where,
-        max_bytes=max_bytes,
-        max_tokens=max_tokens,
-        host=select_host(hook=hook, host=host),
-        max_characters=max_characters,
-        **workflow,
-    )
-    if options.json:
-        overruns = [as_dict(overrun) for overrun in result.overruns]
-        problems = [as_dict(problem) for problem in result.problems]
-        print_document({**as_dict(result), "overruns": overruns, "problems": problems})
-    else:
-        _print_check(result)
-    if not result.fits:
-        raise click.exceptions.Exit(FAILED)
-
-
-def _print_check(result: Checked) -> None:
     tokens = f"{format_count(result.tokens, 'token')} ({result.tokenizer})"
     say(f"The prompt has {format_count(result.bytes, 'byte')}, {tokens}.")
     for overrun in result.overruns:
