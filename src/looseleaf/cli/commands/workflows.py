@@ -23,7 +23,7 @@ from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
-from looseleaf.values import replace
+from looseleaf.values import as_dict, replace
 from looseleaf.workflows import documents
 from looseleaf.workflows.documents import ScheduleFields, parse_schedule
 from looseleaf.workflows.flow import CRON, ONE_TIME, QUEUE_MODES
@@ -90,40 +90,6 @@ pipeline_argument = click.argument("pipeline", metavar="PIPELINE")
 if_match_option = click.option("--if-match", metavar="HASH", help="Only if it has this version.")
 
 
-def with_pipeline_options(function: Function) -> Function:
-    """Add the options that define a pipeline."""
-    options = (
-        click.option("--slug", metavar="SLUG", help="The short name that never changes."),
-        click.option("--prompt", metavar="TEXT|@FILE", help="The task of the AI steps."),
-        click.option(
-            "--tool-policy", metavar="JSON|@FILE", help="The tool policy of the AI steps."
-        ),
-        click.option(
-            "--step",
-            "steps",
-            multiple=True,
-            metavar="TYPE[:LABEL][=JSON]",
-            help="A step, in order; repeat.",
-        ),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def _parse_pipeline(
-    slug: str | None, prompt: str | None, tool_policy: str | None
-) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    if slug is not None:
-        fields["slug"] = slug
-    if prompt is not None:
-        fields["system_prompt"] = read_text(prompt)
-    if tool_policy is not None:
-        fields["tool_policy"] = read_object("--tool-policy", tool_policy)
-    return fields
-
-
 _pipelines = Derivation("pipelines", "looseleaf.operations.pipelines")
 _flows = Derivation("flows", "looseleaf.operations.flows")
 
@@ -164,88 +130,79 @@ def show_pipeline(document: PipelineDocument) -> None:
             say(f"  {line}")
 
 
-@command(
+_PIPELINE: dict[str, str | click.Parameter | None] = {
+    "slug": "--slug SLUG: The short name that never changes.",
+    "system_prompt": click.Option(
+        ["--prompt", "system_prompt"],
+        metavar="TEXT|@FILE",
+        callback=lambda _ctx, _param, text: text if text is None else read_text(text),
+        help="The task of the AI steps.",
+    ),
+    "tool_policy": "--tool-policy: The tool policy of the AI steps.",
+    "steps": click.Option(
+        ["--step", "steps"],
+        multiple=True,
+        metavar="TYPE[:LABEL][=JSON]",
+        help="A step, in order; repeat.",
+    ),
+}
+
+
+def _take_steps(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    if given["steps"]:
+        arguments["steps"] = [as_dict(step) for step in read_steps(given["steps"])]
+
+
+create_pipeline = _pipelines.derive(
     "create",
-    'looseleaf pipelines create "Daily Music News" --memory-file content-strategy.md',
-    """looseleaf pipelines create News --step 'input={"text": "…"}' --step ai:Write""",
-)
-@click.argument("name")
-@with_pipeline_options
-@click.option(
-    "--memory-file", "memory_files", multiple=True, metavar="PAGE", help="A page to add; repeat."
-)
-@with_shared_options("agent", "format")
-def create_pipeline(
-    options: SharedOptions,
-    name: str,
-    *,
-    slug: str | None,
-    prompt: str | None,
-    tool_policy: str | None,
-    steps: tuple[str, ...],
-    memory_files: tuple[str, ...],
-) -> None:
-    """Create a pipeline of an agent.
+    "create_pipeline",
+    '"Daily Music News" --memory-file content-strategy.md',
+    """News --step 'input={"text": "…"}' --step ai:Write""",
+    help="""Create a pipeline of an agent.
 
     A step has a type and, optionally, a label and settings: input:Feed={"url": "…"}.
-    """
-    from looseleaf.operations import pipelines as operations
-
-    document = operations.create_pipeline(
-        options.open(),
-        name,
-        agent=options.agent,
-        memory_files=memory_files,
-        steps=read_steps(steps),
-        **_parse_pipeline(slug, prompt, tool_policy),
-    )
-    _print_pipeline(options, document, "Created")
-
-
-@command(
-    "update",
-    'looseleaf pipelines update daily-music-news --prompt "Write the news."',
-    "looseleaf pipelines update 3 --step input --step ai",
+    """,
+    parameters={**_PIPELINE, "memory_files": "--memory-file PAGE: A page to add; repeat."},
+    prepare=_take_steps,
+    show=lambda document: _say_pipeline(document, "Created"),
 )
-@pipeline_argument
-@click.option("--name", metavar="NAME", help="The new name; the slug stays.")
-@with_pipeline_options
-@click.option("--steps", "row", metavar="JSON|@FILE", help='All steps as {"steps": […]}, with ids.')
-@if_match_option
-@with_shared_options("format")
-def update_pipeline(  # noqa: PLR0913 - one for each option
-    options: SharedOptions,
-    pipeline: str,
-    *,
-    name: str | None,
-    slug: str | None,
-    prompt: str | None,
-    tool_policy: str | None,
-    steps: tuple[str, ...],
-    row: str | None,
-    if_match: str | None,
-) -> None:
-    """Change a pipeline; fields without an option stay.
+
+
+def _take_changes(arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    if given["row"] is not None and given["steps"]:
+        raise click.UsageError("--step and --steps exclude each other. Leave one out.")
+    _take_steps(arguments, given)
+    if given["row"] is not None:
+        rows = read_object("--steps", given["row"]).get("steps", [])
+        arguments["steps"] = [as_dict(step) for step in documents.read_steps(rows)]
+    if not arguments.keys() - {"pipeline", "if_match"}:
+        raise click.UsageError("Nothing to change. Name a field, such as --prompt.")
+
+
+_IF_MATCH = "--if-match HASH: Only if it has this version."
+update_pipeline = _pipelines.derive(
+    "update",
+    "update_pipeline",
+    'daily-music-news --prompt "Write the news."',
+    "3 --step input --step ai",
+    help="""Change a pipeline; fields without an option stay.
 
     --step replaces all steps by new ones. --steps takes the steps as `show --format json` prints
     them, so that a step keeps its id.
-    """
-    from looseleaf.operations import pipelines as operations
-
-    fields = _parse_pipeline(slug, prompt, tool_policy)
-    if name is not None:
-        fields["name"] = name
-    if row is not None and steps:
-        raise click.UsageError("--step and --steps exclude each other. Leave one out.")
-    if row is not None:
-        step_rows = read_object("--steps", row).get("steps", [])
-        fields["steps"] = documents.read_steps(step_rows)
-    elif steps:
-        fields["steps"] = read_steps(steps)
-    if not fields:
-        raise click.UsageError("Nothing to change. Name a field, such as --prompt.")
-    document = operations.update_pipeline(options.open(), pipeline, if_match=if_match, **fields)
-    _print_pipeline(options, document, "Changed")
+    """,
+    parameters={
+        **_PIPELINE,
+        "memory_files": None,
+        "if_match": _IF_MATCH,
+        "row": click.Option(
+            ["--steps", "row"],
+            metavar="JSON|@FILE",
+            help='All steps as {"steps": […]}, with ids.',
+        ),
+    },
+    prepare=_take_changes,
+    show=lambda document: _say_pipeline(document, "Changed"),
+)
 
 
 def _ask_to_delete_pipeline(context: Context, arguments: dict[str, Any]) -> str:
@@ -254,9 +211,6 @@ def _ask_to_delete_pipeline(context: Context, arguments: dict[str, Any]) -> str:
     document = show_pipeline(context, arguments["pipeline"])
     arguments["pipeline"] = document.id
     return f"Delete {document.slug} with {format_count(document.flows, 'flow')}?"
-
-
-_IF_MATCH = "--if-match HASH: Only if it has this version."
 
 
 @_pipelines.shown(
@@ -285,16 +239,14 @@ copy_pipeline = _pipelines.derive(
 )
 
 
-@command("export", "looseleaf pipelines export daily-music-news > news.json")
-@pipeline_argument
-@click.option("--without-flows", is_flag=True, help="Only the pipeline itself.")
-@with_shared_options()
-def export_pipeline(options: SharedOptions, pipeline: str, *, without_flows: bool) -> None:
-    """Print a pipeline with its flows as one JSON file."""
-    from looseleaf.operations.pipeline_transfer import export_pipeline
-
-    file = export_pipeline(options.open(), pipeline, without_flows=without_flows)
-    print_document(to_json_value(file))
+export_pipeline = Derivation("pipelines", "looseleaf.operations.pipeline_transfer").derive(
+    "export",
+    "export_pipeline",
+    "daily-music-news > news.json",
+    parameters={"without_flows": "--without-flows: Only the pipeline itself."},
+    shared=(),
+    show=lambda file: print_document(to_json_value(file)),
+)
 
 
 @command("import", "looseleaf pipelines import news.json --agent ada")
@@ -320,7 +272,10 @@ def import_pipeline(options: SharedOptions, file: str, *, name: str) -> None:
     if not isinstance(content, dict):
         raise Invalid(f"{file} is not an exported pipeline: it is no JSON object.")
     document = import_pipeline(options.open(), content, agent=options.agent, name=name)
-    _print_pipeline(options, document, "Imported")
+    if options.json:
+        print_document(to_json_value(document))
+    else:
+        _say_pipeline(document, "Imported")
 
 
 @command(
@@ -362,13 +317,6 @@ def _print_memory_files(
         say(name)
     if not files:
         say("No pages besides the core files.")
-
-
-def _print_pipeline(options: SharedOptions, document: PipelineDocument, verb: str) -> None:
-    if options.json:
-        print_document(to_json_value(document))
-    else:
-        _say_pipeline(document, verb)
 
 
 def _say_pipeline(document: PipelineDocument, verb: str) -> None:
