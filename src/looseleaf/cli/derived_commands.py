@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.schemas.declared_types import Type
 
     Cell = Callable[[Any], object]
+    Document = Callable[[Any], dict[str, object]]
     Show = Callable[[Any], None]
     Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
     Question = str | Callable[[Any, dict[str, Any]], str]
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         shared: tuple[str, ...]
         show: str | Show | None
         key: str
+        document: Document
         ask: Question
         prepare: Prepare
         failed: Callable[[Any], bool]
@@ -149,9 +151,10 @@ class DerivedCommand(Command):
     types and texts are those of the operation. `parameters` says what differs: "--task TASK: Only
     of this task." names an option, its value and its help, "[RUN]" is the name of an argument, an
     option or argument of click replaces it, and None leaves it out. `show` is a sentence with the
-    fields of the result, or a function that prints the result; `key` names a list in JSON. `ask` is
-    the question before the operation is run; `prepare` changes its arguments by other options, all
-    of which it gets; `failed` says whether the result is a failure.
+    fields of the result, or a function that prints the result. In JSON, `key` names a list, or
+    `document` builds an object. `ask` is the question before the operation is run; `prepare`
+    changes its arguments by other options, all of which it gets; `failed` says whether the result
+    is a failure.
     """
 
     def __init__(  # noqa: PLR0913 - one for each way to be better than the signature
@@ -164,13 +167,14 @@ class DerivedCommand(Command):
         shared: tuple[str, ...] | None = None,
         show: str | Show | None = None,
         key: str = "",
+        document: Document | None = None,
         ask: Question = BY_EFFECT,
         prepare: Prepare | None = None,
         failed: Callable[[Any], bool] | None = None,
     ) -> None:
         self._target, self._declared, self._shared = target, parameters or {}, shared
         self._show, self._key, self._ask, self._failed = show, key, ask, failed
-        self._prepare = prepare
+        self._document, self._prepare = document, prepare
         self._help = cleandoc(help)
         with_options = click.make_pass_decorator(SharedOptions, ensure=True)
         super().__init__(name, callback=with_options(self._call))
@@ -286,7 +290,9 @@ class DerivedCommand(Command):
             self._prepare(arguments, given)
         self._confirm(context, arguments, yes=yes)
         result = self.operation.run(context, **parse_arguments(self.operation, arguments))
-        if options.json:
+        if options.json and self._document is not None:
+            print_document(self._document(result))
+        elif options.json:
             document = to_json_value(result)
             is_object = isinstance(document, dict) and not self._key
             print_document(document if is_object else {self._key or "result": document})

@@ -21,10 +21,12 @@ from looseleaf.times import format_microseconds, format_minute, parse_duration
 if TYPE_CHECKING:
     from typing import Any
 
+    from looseleaf.access.audit import AuditEntry
     from looseleaf.operations.tokens import TokenInfo
 
 _users = Derivation("users", "looseleaf.operations.users")
 _grants = Derivation("grants", "looseleaf.operations.users")
+_audit = Derivation("audit", "looseleaf.operations.audit")
 _tokens = Derivation("tokens", "looseleaf.operations.tokens")
 
 
@@ -269,55 +271,52 @@ revoke_token = _tokens.derive(
 )
 
 
-@command("list", "looseleaf audit list", "looseleaf audit list --limit 200 --format json")
-@click.option("--limit", type=int, default=50, metavar="N", help="At most so many entries; 50.")
-@click.option("--before", type=int, default=0, metavar="N", help="Entries of lower numbers.")
-@click.option("--actor-kind", type=click.Choice(ACTOR_KINDS), help="Only actors of this kind.")
-@click.option("--by", "actor", default="", metavar="NAME", help="Only this actor.")
-@click.option("--action", default="", metavar="TEXT", help="Only actions with this in the name.")
-@click.option("--since", default="", metavar="TIME", help="From this day or time on.")
-@click.option("--until", default="", metavar="TIME", help="Up to this time, or the day's end.")
-@with_shared_options("format")
-def list_audit(options: SharedOptions, limit: int, before: int, **only: str | None) -> None:
-    """List the entries of the audit, newest first.
+def _build_audit(entries: list[AuditEntry]) -> dict[str, object]:
+    documents = [
+        {
+            "number": entry.number,
+            "time": format_microseconds(entry.time),
+            **to_json_value(entry.event),
+            "hash": entry.hash,
+        }
+        for entry in entries
+    ]
+    return {"entries": documents}
+
+
+list_audit = _audit.derive(
+    "list",
+    "list_audit",
+    "",
+    "--limit 200 --format json",
+    help="""List the entries of the audit, newest first.
 
     The audit records the acts of people and agents on the network, and every change of accounts.
     Times are UTC.
-    """
-    from looseleaf.operations import audit as operations
-
-    entries = operations.list_audit(
-        options.open(),
-        limit=limit,
-        number=before,
-        **{name: text or "" for name, text in only.items()},  # type: ignore[arg-type] # click knows
-    )
-    if options.json:
-        documents = [
-            {
-                "number": entry.number,
-                "time": format_microseconds(entry.time),
-                **to_json_value(entry.event),
-                "hash": entry.hash,
-            }
-            for entry in entries
-        ]
-        print_document({"entries": documents})
-        return
-    rows = [
-        (
-            entry.number,
-            format_minute(entry.time),
-            format_actor(entry.event.actor or "-", entry.event.actor_kind),
-            entry.event.surface,
-            entry.event.action.partition("/")[2] or entry.event.action,
-            entry.event.outcome,
-            entry.event.target,
-        )
-        for entry in entries
-    ]
-    headers = ("NUMBER", "TIME", "BY", "THROUGH", "WHAT", "OUTCOME", "OF")
-    print_table(headers, rows, shrink="OF")
+    """,
+    parameters={
+        "number": "--before N: Entries of lower numbers.",
+        "actor": "--by NAME: Only this actor.",
+        "actor_kind": click.Option(
+            ["--actor-kind"], type=click.Choice(ACTOR_KINDS), help="Only actors of this kind."
+        ),
+        "since": "--since TIME",
+        "until": "--until TIME",
+    },
+    document=_build_audit,
+    show=Table(
+        "number time by through what outcome of",
+        cells={
+            "time": lambda entry: format_minute(entry.time),
+            "by": lambda entry: format_actor(entry.event.actor or "-", entry.event.actor_kind),
+            "through": lambda entry: entry.event.surface,
+            "what": lambda entry: entry.event.action.partition("/")[2] or entry.event.action,
+            "outcome": lambda entry: entry.event.outcome,
+            "of": lambda entry: entry.event.target,
+        },
+        shrink="OF",
+    ),
+)
 
 
 @command("verify", "looseleaf audit verify")

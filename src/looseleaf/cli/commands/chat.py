@@ -21,7 +21,7 @@ from looseleaf.chat.events import (
 from looseleaf.chat.session import ChatInput
 from looseleaf.cli.arguments import SharedOptions, confirm, take_stdin, with_shared_options
 from looseleaf.cli.derived_commands import Derivation, Table
-from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.groups import DefaultGroup, Group, command
 from looseleaf.cli.output import complain, escape, note, on_terminal, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
@@ -356,28 +356,16 @@ def _print_message(message: MessageInfo, agent: str) -> None:
         say(f"{speaker} called {call.name} {call.arguments}")
 
 
-@command("search", "looseleaf chat search deployment")
-@click.argument("query")
-@click.option("--limit", type=int, default=50, metavar="N", help="At most so many matches; 50.")
-@with_shared_options(*OWNER_OPTIONS)
-def search_sessions(options: SharedOptions, query: str, limit: int) -> None:
-    """Find a text in messages.
-
-    Newest first, ignoring case.
-    """
-    from looseleaf.operations import sessions as operations
-
-    matches = operations.search_sessions(options.open(), query, where=options.where, limit=limit)
-    if options.json:
-        print_document({"matches": to_json_value(matches), "total": len(matches)})
-        return
-    rows = [(match.session_id, match.number, match.role, match.excerpt) for match in matches]
-    if rows:
-        print_table(("SESSION", "MESSAGE", "WHO", "TEXT"), rows, shrink="TEXT")
-        say()
-    say(f"{format_count(len(matches), 'match')}.")
-
-
+search_sessions = _sessions.derive(
+    "search",
+    "search_sessions",
+    "deployment",
+    shared=OWNER_OPTIONS,
+    document=lambda matches: {"matches": to_json_value(matches), "total": len(matches)},
+    show=Table(
+        "session=session_id message=number who=role text=excerpt", shrink="TEXT", count="match"
+    ),
+)
 rename_session = _sessions.derive(
     "rename",
     "rename_session",

@@ -18,7 +18,7 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.commands.memory import if_match_option, print_saved
-from looseleaf.cli.derived_commands import Derivation
+from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import note, say, show
@@ -218,50 +218,44 @@ def _list_composed(options: SharedOptions, file: str) -> None:
 file_argument = click.argument("file", shell_complete=complete_pages)
 
 
-@command(
-    "history",
-    "looseleaf memory history MEMORY.md",
-    "looseleaf memory history SOUL.md --format json",
-)
-@file_argument
-@with_shared_options(*PAGE)
-def list_revisions(options: SharedOptions, file: str) -> None:
-    """List the revisions of a page, newest first.
-
-    Each with its time, actor, surface, origin and reason. Times are UTC. With --format json also
-    the session, job or request of each change.
-    """
-    from looseleaf.operations import history as operations
-
-    revisions = operations.list_revisions(options.open(), file, where=options.where)[::-1]
-    if options.json:
-        documents = [
-            {**as_dict(revision), "time": format_microseconds(revision.time)}
-            for revision in revisions
-        ]
-        print_document({"file": file, "revisions": documents})
-        return
-    rows = [
-        (
-            revision.number,
-            format_minute(revision.time),
-            revision.operation,
-            revision.bytes,
-            format_actor(revision.actor, revision.actor_kind),
-            revision.surface,
-            revision.origin or "-",
-            _format_reason(revision),
-        )
-        for revision in revisions
-    ]
-    headers = ("REVISION", "TIME", "CHANGE", "BYTES", "BY", "THROUGH", "FROM", "WHY")
-    print_table(headers, rows, shrink="WHY")
+_history = Derivation("memory", "looseleaf.operations.history")
 
 
 def _format_reason(revision: Revision) -> str:
     if revision.purged:
         return f"({revision.purged})"
     return revision.reason if revision.kept else f"(no longer kept) {revision.reason}".rstrip()
+
+
+def _build_history(revisions: list[Revision]) -> dict[str, object]:
+    documents = [
+        {**as_dict(revision), "time": format_microseconds(revision.time)}
+        for revision in reversed(revisions)
+    ]
+    return {"file": click.get_current_context().params["file"], "revisions": documents}
+
+
+_REVISIONS = Table(
+    "revision=number time change=operation bytes by through=surface from=origin why",
+    cells={
+        "time": lambda revision: format_minute(revision.time),
+        "by": lambda revision: format_actor(revision.actor, revision.actor_kind),
+        "why": _format_reason,
+    },
+    shrink="WHY",
+)
+
+
+@_history.shown(
+    "history", "list_revisions", "MEMORY.md", "SOUL.md --format json", document=_build_history
+)
+def list_revisions(revisions: list[Revision]) -> None:
+    """List the revisions of a page, newest first.
+
+    Each with its time, actor, surface, origin and reason. Times are UTC. With --format json also
+    the session, job or request of each change.
+    """
+    _REVISIONS(revisions[::-1])
 
 
 @command("diff", "looseleaf memory diff MEMORY.md", "looseleaf memory diff MEMORY.md 3 5")
@@ -337,9 +331,6 @@ def purge_revision(options: SharedOptions, file: str, revision: int, *, yes: boo
         print_document({"file": file, "revision": revision, "purged": True})
     else:
         say(f"Purged revision {revision} of {file}.")
-
-
-_history = Derivation("memory", "looseleaf.operations.history")
 
 
 @_history.shown("prune", "prune", "", "--days 30 --versions 50", key="dropped", ask="")
