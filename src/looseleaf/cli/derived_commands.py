@@ -149,7 +149,7 @@ class DerivedCommand(Command):
 
     Parameters that the operation takes by position are arguments, and the others are options; their
     types and texts are those of the operation. `parameters` says what differs: "--task TASK: Only
-    of this task." names an option, its value and its help, "[RUN]" is the name of an argument, an
+    of this task." names an option, its value and its help, "RUN" is the name of an argument, an
     option or argument of click replaces it, and None leaves it out. `show` is a sentence with the
     fields of the result, or a function that prints the result. In JSON, `key` names a list, or
     `document` builds an object. `ask` is the question before the operation is run; `prepare`

@@ -349,7 +349,7 @@ preview_retention = _retention.derive(
     "preview_retention",
     "",
     "chat_sessions",
-    parameters={"kind": "[KIND]"},
+    parameters={"kind": "KIND"},
     key="reports",
     show=lambda reports: _print_reports(reports, "Would remove"),
 )
