@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from typing import Any
 
 import click
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from looseleaf.cli import groups
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.command_line import looseleaf_command
+from looseleaf.cli.command_table import CommandTable
 from looseleaf.cli.groups import Command
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
 from tests.cli.conftest import Run

@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 
 
 def walk(context: click.Context, path: Path = ()) -> Iterator[tuple[Path, str, click.Command]]:
-    """Give every command with its path and the summary its group shows."""
+    """Yield every command with its path and the summary its group shows."""
     group = context.command
     assert isinstance(group, Group)
     for item in group.shell_complete(context, ""):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.errors import LooseleafError
 
 _TABLE = "looseleaf.commands"
+_DERIVED = "looseleaf.cli.derived_commands:DerivedCommand"  # it imports this module
 
 # Every command accepts --version; only the top-level help lists the option.
 version_option = partial(
@@ -98,9 +99,8 @@ class Group(click.Group):
         if ":" in entry.target:
             command: click.Command = _import(entry.target)
             return command
-        from looseleaf.cli.derived_commands import DerivedCommand
-
-        return DerivedCommand(cmd_name, entry.target, help=entry.summary)
+        derived: click.Command = _import(_DERIVED)(cmd_name, entry.target, help=entry.summary)
+        return derived
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands: its own as they are declared, then the registered ones."""

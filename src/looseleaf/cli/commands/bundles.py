@@ -314,7 +314,7 @@ def rebase_bundle(rebase: BundleRebase) -> None:
     failed=lambda result: result.status != "current",
 )
 def show_bundle_status(result: BundleStatus) -> None:
-    """Say whether an agent has a bundle's version.
+    """Check whether an agent has a bundle's version.
 
     Exits with 1 if it does not.
     """
