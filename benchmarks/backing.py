@@ -14,8 +14,8 @@ from benchmarks.bench import Bench, write_pages
 from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Runner, build_process_call, race
 from looseleaf import Change, Workspace
-from looseleaf.bundles.backup.archive_reader import open_archive
-from looseleaf.operations.backups import write_backup
+from looseleaf.features.backup.archive import open_archive
+from looseleaf.features.backup.operations import write_backup
 
 GROUP = "back up"
 DAYS = 30
@@ -24,7 +24,7 @@ TARGET = 3.33
 TAR = "tar of the same folder, and sync"
 _PEAK = """\
 import re, sys
-from looseleaf.operations.backups import write_backup
+from looseleaf.features.backup.operations import write_backup
 from looseleaf.settings import load
 write_backup(load(sys.argv[1]), sys.argv[2], 1.0)
 with open("/proc/self/status") as status:

@@ -23,14 +23,13 @@ from benchmarks.bench import Bench, settle, write_pages
 from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Runner, race, summarize_laps
 from looseleaf import Workspace
-from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.chat.session import ChatInput, Opening, TurnOutcome
+from looseleaf.catalog.tool_access import MODEL_TOOLS
+from looseleaf.features.chat.operations import converse
+from looseleaf.features.chat.session import ChatInput, Opening, TurnOutcome
+from looseleaf.features.chat.sql_turns import SqlChats
 from looseleaf.models.model import Message, Usage
-from looseleaf.models.pydantic_ai.event_loop import LoopThread
-from looseleaf.models.pydantic_ai.model import ProviderConnection
-from looseleaf.models.retries import RetryingModel
-from looseleaf.operations.chat import converse
-from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.models.pydantic_ai import ProviderConnection
+from looseleaf.models.retries import LoopThread, RetryingModel
 from looseleaf.stores.database.database import Database
 
 GROUP = "chat"

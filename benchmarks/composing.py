@@ -11,7 +11,7 @@ from benchmarks.reading import STRICT, USUAL, read_bare, read_usual
 from benchmarks.table import Row, build_row
 from benchmarks.timing import Runner, race
 from looseleaf import Workspace
-from looseleaf.memory.text.comments import without_comments
+from looseleaf.memory.comments import without_comments
 
 GROUP = "compose"
 TARGET = 2.5

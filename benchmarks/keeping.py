@@ -8,14 +8,12 @@ from benchmarks import workload
 from benchmarks.bench import Bench
 from benchmarks.table import Row, build_row
 from benchmarks.timing import Runner, race
+from looseleaf.features.upkeep.daily_task.conversation import review_answer
+from looseleaf.features.upkeep.daily_task.gates import Thresholds, refuse_loss
+from looseleaf.features.upkeep.daily_task.plan import PageParts, plan_overflow
+from looseleaf.features.upkeep.lint import LintPage, lint_pages
 from looseleaf.memory.registry import FileRegistry
-from looseleaf.plugins.core_files import register_core_files
-from looseleaf.upkeep.daily_task.archive import PageParts
-from looseleaf.upkeep.daily_task.gates import Thresholds, refuse_loss
-from looseleaf.upkeep.daily_task.overflow import plan_overflow
-from looseleaf.upkeep.daily_task.review import review_answer
-from looseleaf.upkeep.lint.linter import lint_pages
-from looseleaf.upkeep.lint.page import LintPage
+from looseleaf.plugins.defaults import register_core_files
 
 GROUP = "upkeep"
 LIMIT = "splitting the same text into words"

@@ -21,8 +21,8 @@ from benchmarks.writing import format_line
 from looseleaf import Change, DailyMemory, Workspace
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import Where
-from looseleaf.memory.search.bounds import Bounds
-from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.memory.search.ranking import rank_pages
+from looseleaf.memory.search.results import Bounds
 from looseleaf.operations.search import find
 from looseleaf.stores.index.search_index import SearchIndex
 from looseleaf.times import DAY_SECONDS, format_time

@@ -23,11 +23,11 @@ from benchmarks.starting import find_command
 from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Laps, Runner, Spread, build_process_call, race, summarize_laps
 from looseleaf import Workspace
-from looseleaf.workflows.execution.job_event import JobEvent
-from looseleaf.workflows.execution.plan import plan_direct_job
-from looseleaf.workflows.job_list import JobFilter
-from looseleaf.workflows.parts import jobs_of
-from looseleaf.workflows.pipeline import Step
+from looseleaf.features.workflows.definitions import Step
+from looseleaf.features.workflows.jobs.queue import JobFilter
+from looseleaf.features.workflows.jobs.run import plan_direct_job
+from looseleaf.features.workflows.jobs.worker import JobEvent
+from looseleaf.features.workflows.parts import jobs_of
 
 GROUP = "jobs"
 COMMITS = "five durable commits of SQLite"

@@ -22,9 +22,9 @@ PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 # A line may import only the lines above it; packages on one line do not import each other.
 LINES = (
     "errors values version times schema_check",
-    "plain_toml setting_tables",
     "settings extras",
-    "files http_client",
+    "files allow_list",
+    "http_client",
     "memory models",
     "access",
     "agents",
@@ -32,14 +32,13 @@ LINES = (
     "stores",
     "catalog",
     "operations",
-    "first_pages",
     "plugins",
     "workspace",
     "__init__",
-    "mcp_server dialects remote",
+    "mcp adapters remote",
     "web",
     "cli",
-    "__main__",
+    "__main__ features",
     "chat",
     "workflows",
     "upkeep",
@@ -50,118 +49,11 @@ LINES = (
 )
 HEIGHT = {name: height for height, line in enumerate(LINES) for name in line.split()}
 
-# The modules of each feature, wherever they lie; if two features match, the later one counts.
-FEATURES: dict[str, tuple[str, ...]] = {
-    "chat": (
-        "chat/*",
-        "catalog/session_access.py",
-        "catalog/tools/agent_turns.py",
-        "cli/commands/chat.py",
-        "operations/chat.py",
-        "operations/session*.py",
-        "operations/transcripts.py",
-        "remote/conversation.py",
-        "stores/database/chat/*",
-        "web/admin/views/chat/*",
-        "web/rest/chat.py",
-    ),
-    "workflows": (
-        "workflows/*",
-        "catalog/workflows/*",
-        "cli/commands/jobs.py",
-        "cli/commands/workflows.py",
-        "job_runtime/*",
-        "operations/artifacts.py",
-        "operations/flows.py",
-        "operations/jobs.py",
-        "operations/pipeline*.py",
-        "operations/schedules.py",
-        "operations/workflow_*.py",
-        "stores/database/jobs/*",
-        "stores/database/workflows/*",
-        "stores/disk/workflows/*",
-        "stores/workflow_resources.py",
-        "web/admin/views/workflows/*",
-        "web/flow_files.py",
-        "web/job_*.py",
-        "web/webhooks.py",
-    ),
-    "upkeep": (
-        "upkeep/*",
-        "cli/commands/upkeep.py",
-        "operations/lint.py",
-        "operations/retention.py",
-        "operations/upkeep.py",
-        "web/admin/views/upkeep/*",
-    ),
-    "bundles": (
-        "bundles/*",
-        "catalog/bundles/*",
-        "cli/commands/bundles.py",
-        "operations/bundle*.py",
-        "operations/installed_bundles.py",
-        "operations/pending_upgrades.py",
-        "web/admin/views/agents/bundle.py",
-        "web/admin/views/operation/bundle*.py",
-        "web/archives.py",
-    ),
-    "imports": (
-        "bundles/git/*",
-        "bundles/importers/*",
-        "catalog/bundles/import_*.py",
-        "catalog/bundles/workflow_imports.py",
-        "cli/commands/imports.py",
-        "job_runtime/commit_task.py",
-        "operations/imports.py",
-        "operations/page_commits.py",
-        "operations/page_export.py",
-        "web/admin/views/operation/imports.py",
-    ),
-    "backup": (
-        "bundles/backup/*",
-        "catalog/bundles/workspace_restore.py",
-        "cli/commands/backup.py",
-        "job_runtime/backup_task.py",
-        "operations/backups.py",
-        "stores/backup_source.py",
-        "stores/database/copies/*",
-        "stores/disk/copies/*",
-        "stores/restore_target.py",
-        "web/admin/views/operation/backups.py",
-    ),
-}
-# Modules that lie in the folder of a feature, and the package or earlier feature they belong to.
-MISPLACED: dict[str, str] = {
-    "bundles/importers/contract.py": "bundles",
-    "bundles/importers/datamachine/bundle_workflows.py": "bundles",
-    "bundles/importers/datamachine/fields.py": "bundles",
-    "bundles/importers/datamachine/pipelines.py": "bundles",
-    "bundles/importers/datamachine/steps.py": "bundles",
-    "bundles/importers/left_out.py": "bundles",
-    "bundles/importers/source_folder.py": "bundles",
-    "bundles/importers/source_tree.py": "bundles",
-    "operations/system_tasks.py": "workflows",
-    "operations/task_prompts.py": "workflows",
-    "upkeep/core_pages.py": "catalog",
-    "upkeep/finding.py": "catalog",
-    "upkeep/folder_condition.py": "catalog",
-    "upkeep/generated_pages.py": "catalog",
-    "upkeep/generated_text.py": "catalog",
-    "upkeep/hidden_text.py": "catalog",
-    "upkeep/page_problems.py": "prompt",
-    "upkeep/project_copy.py": "catalog",
-    "upkeep/record_files.py": "workflows",
-    "upkeep/retention/versions.py": "catalog",
-    "upkeep/scheduled_jobs.py": "workflows",
-    "upkeep/schedules.py": "workflows",
-    "upkeep/system_tasks/activity.py": "workflows",
-    "upkeep/system_tasks/condition.py": "workflows",
-    "upkeep/system_tasks/prompts.py": "workflows",
-    "upkeep/system_tasks/runs.py": "workflows",
-    "upkeep/system_tasks/task.py": "workflows",
-}
-# A feature's plugin module, its views, endpoints and commands use a surface; nothing else of it.
-SURFACES = {"mcp_server", "remote", "web", "cli"}
+# Each is a folder in features/; one may use those before it.
+FEATURES = ("chat", "workflows", "upkeep", "bundles", "imports", "backup", "review")
+# The modules of a feature that use a surface; nothing else of it does.
+SURFACES = {"mcp", "remote", "web", "cli"}
+SURFACE_MODULES = ("plugin.py", "*commands.py", "*views.py", "*endpoints.py", "remote.py")
 
 STANDARD_LIBRARY_ONLY = {
     "access",
@@ -185,17 +77,22 @@ LIBRARY_USERS = {
     "httpx2": {"http_client", "models", "remote"},
     "jinja2": {"web"},
     "markdown_it": {"web"},
-    "mcp": {"mcp_server"},
+    "mcp": {"mcp"},
     "nh3": {"web"},
     "pluggy": {"plugins", "workspace"},
     "pydantic_ai": {"models"},
-    "sqlalchemy": {"stores", "chat/tables.py", "workflows/tables.py"},
-    "starlette": {"web"},
+    "sqlalchemy": {
+        "stores",
+        "features/*/tables.py",
+        "features/*/sql_*.py",
+        "features/backup/database_copies.py",
+    },
+    "starlette": {"web", "features/*endpoints.py"},
 }
 
 # In models/ a library that knows only event loops is hidden behind a synchronous contract.
-ASYNC_PACKAGES = {"web", "mcp_server", "dialects", "models"}
-PRINTING_PACKAGES = {"cli"}
+ASYNC_PACKAGES = {"web", "mcp", "models", "features/*endpoints.py"}
+PRINTING_PACKAGES = {"cli", "features/*commands.py"}
 ENVIRONMENT_READERS = {"settings.py"}
 
 # Paths, or patterns of them, of the modules that may write files.
@@ -205,64 +102,67 @@ FILE_WRITERS = {"files/atomic.py"}
 LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("files/atomic.py", "ctypes"): "3 ms that only a writing process pays",
     ("stores/disk/shelf_folders.py", "ctypes"): "the same, and one that reads many pages",
-    ("memory/pages.py", "looseleaf.memory.text.hidden_characters.*"): "most pages are plain",
-    ("memory/pages.py", "looseleaf.memory.text.replacement.*"): "reading a page replaces nothing",
+    ("memory/pages.py", "looseleaf.memory.hidden_characters.*"): "most pages are plain",
+    ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
     (
-        "memory/search/ranked.py",
-        "looseleaf.memory.text.comments.*",
+        "memory/search/ranking.py",
+        "looseleaf.memory.comments.*",
     ): "patterns for pages with notes",
     ("extras.py", "*"): "only where a part is missing: how this installation was made",
     (
-        "stores/workflow_resources.py",
-        "looseleaf.http_client.client.*",
+        "features/workflows/resources.py",
+        "looseleaf.http_client.*",
     ): "0.15 s, and most jobs ask no other server",
     (
-        "stores/workflow_resources.py",
+        "features/workflows/resources.py",
         "looseleaf.stores.database.*",
     ): "SQLAlchemy, and most workflows take no items",
     ("stores/disk/store.py", "looseleaf.stores.disk.*"): "a read changes nothing, and opens no log",
     ("stores/disk/history/page_history.py", "looseleaf.stores.disk.*"): "the same",
-    ("workflows/parts.py", "looseleaf.*"): "listing tools needs neither steps nor schedules",
+    (
+        "features/workflows/parts.py",
+        "looseleaf.*",
+    ): "listing tools needs neither steps nor schedules",
     ("files/folders.py", "unicodedata"): "a library to load, and most names are plain",
     ("memory/scope.py", "unicodedata"): "the same",
     ("cli/output.py", "unicodedata"): "the same: most output is plain",
-    ("prompt/blocks.py", "re"): "2 ms to compile two patterns that few texts need",
-    ("web/app.py", "looseleaf.mcp_server.http.*"): "half of the server's start, behind it",
+    ("prompt/outputs.py", "re"): "2 ms to compile two patterns that few texts need",
+    ("web/app.py", "looseleaf.mcp.http.*"): "half of the server's start, behind it",
     (
         "stores/disk/history/log_line.py",
         "binascii.*",
     ): "a library to load, and reading a page needs no log",
     (
         "stores/disk/history/revisions.py",
-        "looseleaf.stores.disk.history.pack_file.*",
+        "looseleaf.stores.disk.history.packs.*",
     ): "3 ms, and most writes come upon no pack",
     (
         "stores/disk/page_changes.py",
-        "looseleaf.stores.disk.history.pruning.*",
+        "looseleaf.stores.disk.history.packing.*",
     ): "the same: one write of 64 prunes",
     (
-        "stores/disk/history/pack_group.py",
+        "stores/disk/history/packs.py",
         "zlib*",
     ): "libraries to load, and only a history with packs needs them",
     (
-        "stores/disk/history/pack_group.py",
+        "stores/disk/history/packs.py",
         "lzma*",
     ): "the same; and some Pythons are built without it",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     (
         "memory/scope.py",
-        "looseleaf.memory.text.hidden_characters.*",
+        "looseleaf.memory.hidden_characters.*",
     ): "only names that are not plain need it",
     (
         "agents/record.py",
-        "looseleaf.memory.text.hidden_characters.*",
+        "looseleaf.memory.hidden_characters.*",
     ): "only a change of a name needs it",
     (
-        "stores/disk/agents/disk_agents.py",
+        "stores/disk/agents.py",
         "looseleaf.stores.disk.agents.*",
     ): "only a change of the agents needs it",
     (
-        "stores/disk/agents/disk_agents.py",
+        "stores/disk/agents.py",
         "looseleaf.agents.config.*",
     ): "the same",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
@@ -279,64 +179,76 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("plugins/registries.py", "looseleaf.*"): "packages that most commands do not use",
     ("plugins/loader.py", "*"): "a plugin is imported by the name that someone gave it",
     ("plugins/discovery.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
-    ("prompt/token_count.py", "tiktoken"): "an extra",
-    ("models/by_name.py", "looseleaf.models.openai.model.*"): "0.15 s, and echo needs no HTTP",
+    ("prompt/outputs.py", "tiktoken"): "an extra",
+    ("models/by_name.py", "looseleaf.models.openai.*"): "0.15 s, and echo needs no HTTP",
     (
         "models/by_name.py",
-        "looseleaf.models.pydantic_ai.providers.*",
+        "looseleaf.models.pydantic_ai.*",
     ): "an extra, and a second to import",
     ("catalog/dispatch.py", "base64.*"): "only an upload needs it",
     ("catalog/context.py", "looseleaf.memory.history.*"): "only reading the past needs it",
     ("catalog/prompt_assembly.py", "looseleaf.memory.history.*"): "the same",
-    ("catalog/audit_event.py", "looseleaf.access.audit.*"): "reading leaves no entry in the audit",
+    ("catalog/context.py", "looseleaf.access.audit.*"): "reading leaves no entry in the audit",
     (
-        "catalog/tools/model_rights.py",
-        "looseleaf.access.user_principals.*",
+        "catalog/tool_access.py",
+        "looseleaf.access.accounts.*",
     ): "only a job acts for a user who is absent",
-    ("operations/memory.py", "looseleaf.catalog.encoded_data.*"): "the same, and no part of a read",
+    ("operations/memory.py", "looseleaf.catalog.json_values.*"): "the same, and no part of a read",
     (
-        "stores/database/schema_revision.py",
+        "stores/database/database.py",
         "alembic.*",
     ): "longer to import than to open a database; rarely needed",
     (
-        "stores/backup_source.py",
+        "features/backup/source.py",
         "looseleaf.stores.database.*",
     ): "a backup of SQLite needs no SQLAlchemy",
-    ("stores/restore_target.py", "looseleaf.stores.*"): "nor does a restore of one",
+    ("features/backup/restoration.py", "looseleaf.stores.*"): "nor does a restore of one",
     (
-        "stores/database/jobs/jobs.py",
+        "features/workflows/jobs/sql_jobs.py",
         "sqlalchemy.dialects.*",
     ): "each database has an insert of its own",
-    ("job_runtime/runtime.py", "looseleaf.*"): "a page command opens no job, and a list no worker",
+    (
+        "features/workflows/jobs/runtime.py",
+        "looseleaf.*",
+    ): "a page command opens no job, and a list no worker",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",
     ("__init__.py", "*looseleaf*"): "a command imports only the names it uses",
     ("workspace.py", "looseleaf.*"): "packages that most commands do not use",
     ("cli/__init__.py", "looseleaf.cli.*"): "a plain read needs no click, and --help no workspace",
-    ("cli/groups.py", "module"): "a command is imported when it is run, by its name",
-    ("cli/groups.py", "looseleaf.cli.derived_commands.*"): "most commands are not of plugins",
+    ("cli/command_line.py", "module"): "a command is imported when it is run, by its name",
+    ("cli/command_line.py", "looseleaf.cli.derived_commands.*"): "most commands are not of plugins",
     ("cli/derived_commands.py", "module"): "the same: an operation is imported when it is run",
     ("cli/derived_commands.py", "looseleaf.*"): "a list of commands needs no operation",
-    ("cli/command_table.py", "looseleaf.*"): "a command of the core needs no feature and no plugin",
+    ("cli/command_line.py", "looseleaf.*"): "a command of the core needs no feature and no plugin",
     ("cli/commands/*.py", "looseleaf.*"): "--help needs no workspace, no server and no operation",
-    ("cli/groups.py", "difflib"): "only a misspelled word needs it",
-    ("catalog/tools/names.py", "difflib.*"): "the same",
+    ("cli/command_line.py", "difflib"): "only a misspelled word needs it",
+    ("catalog/tool_access.py", "difflib.*"): "the same",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
     (
-        "cli/commands/chat.py",
+        "features/chat/commands.py",
         "readline",
     ): "it changes how a terminal is read, and some Pythons have none",
     (
-        "operations/chat.py",
-        "looseleaf.remote.conversation*",
+        "features/chat/operations.py",
+        "looseleaf.features.chat.remote*",
     ): "only a conversation on a server needs it",
     ("operations/prompt*.py", "looseleaf.*"): "a server over stdio lists tools before it composes",
     ("catalog/prompt_assembly.py", "looseleaf.prompt.*"): "the same",
     ("catalog/prompt_assembly.py", "shlex"): "the same",
-    ("operations/backups.py", "looseleaf.*"): "the same: hashes and databases, for a rare act",
-    ("operations/page_commits.py", "looseleaf.bundles.git.*"): "the same: other programs",
-    ("mcp_server/connection.py", "looseleaf.mcp_server.*"): "the same: it lists tools by itself",
-    ("workflows/documents.py", "looseleaf.workflows.schedules.*"): "the same: a parser of cron",
+    (
+        "features/backup/operations.py",
+        "looseleaf.*",
+    ): "the same: hashes and databases, for a rare act",
+    (
+        "features/imports/export_operations.py",
+        "looseleaf.bundles.git.*",
+    ): "the same: other programs",
+    ("mcp/stdio.py", "looseleaf.mcp.*"): "the same: it lists tools by itself",
+    (
+        "features/workflows/documents.py",
+        "looseleaf.workflows.schedules.*",
+    ): "the same: a parser of cron",
     ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",
     ("operations/daily.py", "looseleaf.memory.daily.*"): "the same",
     ("catalog/declaration.py", "looseleaf.catalog.page_access.*"): "only agents have a policy",
@@ -344,7 +256,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "stores/database/audit_chain.py",
         "hashlib",
     ): "the same: settings are read before an entry is added",
-    ("mcp_server/tool_results.py", "traceback"): "only a fault of ours needs it",
+    ("mcp/methods.py", "traceback"): "only a fault of ours needs it",
     (
         "catalog/registry.py",
         "inspect",
@@ -364,31 +276,31 @@ TIME_CALLS = {"asctime", "ctime", "gmtime", "localtime", "mktime", "time"}
 OWNED_TEXTS = {
     r"(?<!/files/agent/)\bdaily/": ("memory/day.py", "the name of a day's page"),
     r"/proc/.*mount": ("files/mounts.py", "the list of mount points"),
-    r"^(per_page|x-wp-total.*)$": ("web/rest/paging.py", "how a list is divided into pages"),
+    r"^(per_page|x-wp-total.*)$": ("web/rest/calls.py", "how a list is divided into pages"),
 }
 PAGE_PACKAGES = {"memory", "operations", "stores", "upkeep", "bundles", "workflows", "review"}
 
 # Modules that ask objects of other libraries, or of plugins, for what they may have.
 FOREIGN_OBJECTS: dict[str, str] = {
-    "catalog/schemas/declared_types.py": "a result of a plugin may bring the document it leaves as",
+    "catalog/signature.py": "a result of a plugin may bring the document it leaves as",
     "cli/output.py": "any stream can stand in for standard output",
     "extras.py": "an attribute of some Pythons",
     "files/atomic.py": "functions that only some systems have",
-    "files/file_writers.py": "the same",
+    "files/mounts.py": "the same",
     "memory/policy.py": "any mapping, without importing what says that it is one",
-    "models/pydantic_ai/event_loop.py": "a stream of the library",
-    "models/pydantic_ai/model.py": "errors of the library",
-    "models/pydantic_ai/providers.py": "clients of the library",
+    "models/retries.py": "a stream of the library",
+    "models/pydantic_ai.py": "errors of the library",
+    "models/pydantic_ai.py": "clients of the library",
     "plugins/hooks.py": "the check of what a plugin has given",
     "plugins/loader.py": "the marks that pluggy leaves on functions",
     "stores/database/database.py": "errors of drivers",
     "stores/index/search_index.py": "errors of the driver",
     "values.py": "a class may have a method that normalizes its fields",
-    "web/admin/views/memory/changes.py": "the state of the application",
+    "web/admin/views/editor.py": "the state of the application",
     "web/admin/site.py": "errors of the web framework",
-    "web/api_page.py": "the state of the application",
+    "web/app.py": "the state of the application",
     "web/http/responses.py": "errors of the web framework",
-    "web/rest/chat.py": "the state of the application",
+    "features/chat/endpoints.py": "the state of the application",
 }
 
 EMPTY_NAMES = {"base", "common", "core", "helpers", "misc", "utils"}
@@ -418,7 +330,9 @@ class Module(NamedTuple):
 
     @property
     def package(self) -> str:
-        return self.path.split("/")[0].removesuffix(".py")
+        """The package below `looseleaf`, or the feature."""
+        parts = self.path.removesuffix(".py").split("/")
+        return parts[1] if parts[0] == "features" and len(parts) > 2 else parts[0]
 
     @property
     def nodes(self) -> list[ast.AST]:
@@ -460,32 +374,20 @@ def calls(module: Module) -> Iterator[tuple[ast.Call, str, str]]:
                 yield node, ast.unparse(owner), name
 
 
-def find_place(*paths: str) -> str | None:
-    """Return where a module, named by its possible paths, belongs, or None if it lies there."""
-    for path in paths:
-        if path in MISPLACED:
-            return MISPLACED[path]
-    for feature, patterns in reversed(FEATURES.items()):
-        if any(fnmatch(path, pattern) for path in paths for pattern in patterns):
-            return feature
-    return None
-
-
 def place_import(name: str) -> str:
     """Return the package or feature that an imported name of Looseleaf belongs to."""
     parts = name.split(".")[1:]
-    place = find_place(*(f"{'/'.join(parts[:end])}.py" for end in (len(parts), -1)))
-    if place is not None:
-        return place
+    if parts[:1] == ["features"]:
+        return parts[1]
     return parts[0] if parts and (parts[0] in HEIGHT or len(parts) > 1) else "__init__"
 
 
 def imports_run_one_way(module: Module) -> Iterator[Fault]:
-    place = find_place(module.path) or module.package
+    place = module.package
     if place not in HEIGHT:
         yield 1, f"the package {place!r} is new: give it its place in LINES"
         return
-    is_surface = module.package in SURFACES or module.path.endswith("/plugin.py")
+    is_surface = any(fnmatch(module.path.rpartition("/")[2], name) for name in SURFACE_MODULES)
     for line, name in imports(module):
         if name.partition(".")[0] != "looseleaf":
             continue
@@ -506,10 +408,15 @@ def the_core_is_plain(module: Module) -> Iterator[Fault]:
                 yield line, f"{top} is not in the standard library: use it in a package above"
 
 
+def is_any(module: Module, places: set[str]) -> bool:
+    """Return whether a module lies in a package, or has a path of a pattern, of those named."""
+    return module.package in places or any(fnmatch(module.path, place) for place in places)
+
+
 def libraries_stay_in_their_packages(module: Module) -> Iterator[Fault]:
     for line, name in imports(module):
         users = LIBRARY_USERS.get(name.split(".")[0])
-        if users and users.isdisjoint({module.package, module.path}):
+        if users and not is_any(module, users):
             yield line, f"{name} belongs to {', '.join(sorted(users))}: go through its contract"
 
 
@@ -580,7 +487,7 @@ def writes_to_the_terminal(call: ast.Call) -> bool:
 
 
 def the_core_is_synchronous(module: Module) -> Iterator[Fault]:
-    if module.package not in ASYNC_PACKAGES:
+    if not is_any(module, ASYNC_PACKAGES):
         for node in module.nodes:
             if isinstance(node, ast.AsyncFunctionDef):
                 yield (
@@ -590,7 +497,7 @@ def the_core_is_synchronous(module: Module) -> Iterator[Fault]:
 
 
 def only_the_command_line_prints(module: Module) -> Iterator[Fault]:
-    if module.package not in PRINTING_PACKAGES:
+    if not is_any(module, PRINTING_PACKAGES):
         for call, owner, name in calls(module):
             if (owner, name) == ("", "print"):
                 yield call.lineno, "print: return the text and let cli/ show it"
@@ -768,7 +675,7 @@ BROKEN: tuple[tuple[Rule, str, str], ...] = (
     (imports_run_one_way, "memory/pages.py", "from looseleaf import Workspace"),
     (imports_run_one_way, "memory/pages.py", "if TYPE_CHECKING:\n    import looseleaf.agents"),
     (imports_run_one_way, "memory/pages.py", "import_module('looseleaf.agents')"),
-    (imports_run_one_way, "chat/turn.py", "from looseleaf.workflows import jobs"),
+    (imports_run_one_way, "features/chat/turn.py", "from looseleaf.features.workflows import jobs"),
     (imports_run_one_way, "errors.py", "from looseleaf.values import value"),
     (imports_run_one_way, "settings.py", "from looseleaf import files"),
     (imports_run_one_way, "novelty/new.py", ""),
@@ -825,8 +732,8 @@ BROKEN: tuple[tuple[Rule, str, str], ...] = (
     (abilities_are_declared, "memory/pages.py", "path = getattr(store, 'path', None)"),
     (operations_hold_nothing_else, "operations/slices.py", "def cut(): ..."),
     (abilities_are_declared, "operations/files.py", "if hasattr(store, 'path'): ..."),
-    (configurations_are_read_in_one_place, "chat/turn.py", "agent.config.get('chat')"),
-    (configurations_are_read_in_one_place, "chat/turn.py", "agent.config['chat']"),
+    (configurations_are_read_in_one_place, "features/chat/turn.py", "agent.config.get('chat')"),
+    (configurations_are_read_in_one_place, "features/chat/turn.py", "agent.config['chat']"),
     (modules_say_their_role, "memory/pages.py", "x = 1"),
     (nothing_is_left_for_later, "memory/pages.py", "x = 1  # TO" + "DO later"),
     (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, g)"),
@@ -861,7 +768,7 @@ FINE: tuple[tuple[Rule, str, str], ...] = (
     (operations_hold_nothing_else, "operations/a.py", "@operation('x/y')\ndef f(): ..."),
     (operations_hold_nothing_else, "catalog/slices.py", "def cut(): ..."),
     (abilities_are_declared, "memory/pages.py", "getattr(value, name)"),
-    (configurations_are_read_in_one_place, "chat/turn.py", "agent.configuration.chat"),
+    (configurations_are_read_in_one_place, "features/chat/turn.py", "agent.configuration.chat"),
     (modules_say_their_role, "memory/pages.py", '"""Pages."""'),
     (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, hash=g)"),
     (arguments_cannot_be_mixed_up, "stores/t.py", "sa.Table('t', m, a, b, c, d, e)"),

@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import errors
 from looseleaf.errors import LooseleafError
-from looseleaf.remote.error_answers import build_error
+from looseleaf.remote.connection import build_error
 
 MODULES = [f"{errors.__name__}.{module.name}" for module in pkgutil.iter_modules(errors.__path__)]
 for name in MODULES:

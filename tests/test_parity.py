@@ -14,7 +14,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.tools.operation_tools import (
+from looseleaf.catalog.operation_tools import (
     NOT_OFFERED,
     find_tool_refusal,
     list_operation_tools,

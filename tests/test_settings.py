@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.plain_toml import parse_plain_lines
+from looseleaf.settings import parse_plain_lines
 from looseleaf.stores.disk.create import format_settings
 
 

@@ -80,9 +80,14 @@ def test_repeated_names_are_found() -> None:
 
 def test_importers_are_counted() -> None:
     """A module with one importer is found, and no longer once another imports it."""
-    modules = [module("x = 1", "chat/model.py"), module("from .model import x", "chat/turn.py")]
-    assert shape.find_sole_importers(modules) == ["looseleaf.chat.model ← looseleaf.chat.turn"]
-    core = module("from looseleaf.chat.model import x")
+    modules = [
+        module("x = 1", "chat/model.py"),
+        module("from .model import x", "features/chat/turn.py"),
+    ]
+    assert shape.find_sole_importers(modules) == [
+        "looseleaf.features.chat.model ← looseleaf.features.chat.turn"
+    ]
+    core = module("from looseleaf.features.chat.model import x")
     assert not shape.find_sole_importers([*modules, core])
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Found, Workspace
-from looseleaf.chat.parts import chats_of
+from looseleaf.features.chat.session import chats_of
 from looseleaf.memory.search.substring import Query, search
-from looseleaf.models.echo import EchoModel
+from looseleaf.models.by_name import EchoModel
 from looseleaf.stores.disk import shelf_folders
 
 

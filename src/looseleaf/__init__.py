@@ -6,7 +6,7 @@ from looseleaf.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.agents.budget import Budget as Budget
+    from looseleaf.agents.config import Budget as Budget
     from looseleaf.errors import LooseleafError as LooseleafError
     from looseleaf.memory.daily import DailyMemory as DailyMemory
     from looseleaf.memory.history import Revision as Revision
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store as Store
     from looseleaf.plugins.hooks import hookimpl as hookimpl
     from looseleaf.prompt.assembly import Assembly as Assembly
-    from looseleaf.prompt.directives.outputs import Data as Data
-    from looseleaf.prompt.directives.outputs import File as File
-    from looseleaf.prompt.directives.outputs import LeftOut as LeftOut
-    from looseleaf.prompt.directives.outputs import Text as Text
+    from looseleaf.prompt.outputs import Data as Data
+    from looseleaf.prompt.outputs import File as File
+    from looseleaf.prompt.outputs import LeftOut as LeftOut
+    from looseleaf.prompt.outputs import Text as Text
     from looseleaf.prompt.request import ContextFile as ContextFile
     from looseleaf.prompt.request import FlowPart as FlowPart
     from looseleaf.prompt.request import PipelinePart as PipelinePart
@@ -41,17 +41,17 @@ _MODULES = {
     "ABSENT": "memory.store",
     "Activity": "memory.provenance",
     "Assembly": "prompt.assembly",
-    "Budget": "agents.budget",
+    "Budget": "agents.config",
     "Change": "memory.store",
     "Conflict": "memory.store",
     "ContextFile": "prompt.request",
     "DailyMemory": "memory.daily",
-    "Data": "prompt.directives.outputs",
-    "File": "prompt.directives.outputs",
+    "Data": "prompt.outputs",
+    "File": "prompt.outputs",
     "FileRegistry": "memory.registry",
     "FlowPart": "prompt.request",
     "Found": "memory.store",
-    "LeftOut": "prompt.directives.outputs",
+    "LeftOut": "prompt.outputs",
     "LooseleafError": "errors",
     "MemoryPages": "memory.pages",
     "Missing": "memory.store",
@@ -63,7 +63,7 @@ _MODULES = {
     "Settings": "settings",
     "Shelf": "memory.scope",
     "Store": "memory.store",
-    "Text": "prompt.directives.outputs",
+    "Text": "prompt.outputs",
     "Tool": "prompt.request",
     "Where": "memory.scope",
     "Workspace": "workspace",

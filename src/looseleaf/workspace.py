@@ -18,7 +18,7 @@ from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.discovery import open_hooks
 from looseleaf.plugins.registries import Registries
 from looseleaf.settings import find_root, load
-from looseleaf.stores.disk.open_disk import open_disk
+from looseleaf.stores.disk.store import open_disk
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from looseleaf.access.audit import Event
     from looseleaf.access.authentication import Authentication
     from looseleaf.access.principals import Principal
+    from looseleaf.catalog.generated_pages import GeneratedPages
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.history import History
     from looseleaf.memory.provenance import Activity
     from looseleaf.memory.routing import Shelves
     from looseleaf.memory.scope import Scope
-    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.search.ranking import Index
     from looseleaf.memory.store import Store
     from looseleaf.models.by_name import Models
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
     from looseleaf.stores.database.open_database import OpenDatabase
-    from looseleaf.upkeep.generated_pages import GeneratedPages
 
     Clock = Callable[[], float]
     FolderPath = str | os.PathLike[str]
@@ -145,7 +145,7 @@ class Workspace:
 
     def start(self, agent: str = "") -> None:
         """Add missing records of agents, create a first agent, start the core pages."""
-        from looseleaf.first_pages import start_workspace
+        from looseleaf.operations.composed import start_workspace
 
         start_workspace(self.context, self.agents.slugs(), agent)
 
@@ -227,7 +227,7 @@ class Workspace:
         """Return the search index, opened when it is first needed."""
         if self._index is None:
             from looseleaf.stores.disk.history.page_history import DiskHistory
-            from looseleaf.stores.index.open_index import open_index
+            from looseleaf.stores.index.search_index import open_index
 
             history = DiskHistory(self.store)
             self._index = open_index(self.store, history, self._shelves, self.show_progress)

@@ -9,12 +9,19 @@ import pytest
 
 from looseleaf.access.accounts import Credential, Grant, User
 from looseleaf.access.audit import Event
-from looseleaf.access.authentication import HOUR, LINK_SECONDS, SESSION_SECONDS, Authentication
-from looseleaf.access.credentials import create_secret, format_credential, hash_password
+from looseleaf.access.authentication import (
+    HOUR,
+    LINK_SECONDS,
+    SESSION_SECONDS,
+    Authentication,
+    create_secret,
+    format_credential,
+    hash_password,
+)
 from looseleaf.access.principals import Principal
-from looseleaf.errors.access import Unauthenticated
+from looseleaf.errors.operations import Unauthenticated
 from looseleaf.stores.database.accounts import SqlAccounts
-from looseleaf.stores.disk.agents.disk_agents import DiskAgents
+from looseleaf.stores.disk.agents import DiskAgents
 from looseleaf.values import replace
 from tests.conftest import Clock
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.access import credentials
+from looseleaf.access import authentication as credentials
 
 HEX = st.text("0123456789abcdef", min_size=1, max_size=48)
 

@@ -21,7 +21,7 @@ from looseleaf.access.principals import (
 from looseleaf.errors import Forbidden
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.memory.scope import Shelf
-from looseleaf.plugins.core_files import register_core_files
+from looseleaf.plugins.defaults import register_core_files
 from looseleaf.values import replace
 
 ME, OTHER = 2, 3

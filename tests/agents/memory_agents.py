@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from looseleaf.agents.agent_list import ignore_outside_ids, resolve_only_active, start_without_pages
 from looseleaf.agents.config import check_config, merge_config
-from looseleaf.agents.record import STATUSES, AgentRecord, check_name, check_slug
-from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
+from looseleaf.agents.record import (
+    STATUSES,
+    AgentRecord,
+    check_name,
+    check_slug,
+    ignore_outside_ids,
+    resolve_only_active,
+    start_without_pages,
+)
+from looseleaf.errors.pages import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.times import format_time
 from looseleaf.values import replace
 

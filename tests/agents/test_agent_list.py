@@ -8,22 +8,27 @@ from typing import Any, cast
 import pytest
 
 from looseleaf import Where, Workspace
-from looseleaf.agents.agent_list import AgentList, list_readable_agents
-from looseleaf.agents.record import AgentRecord
+from looseleaf.agents.record import AgentList, AgentRecord, list_readable_agents
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.parts import WorkspaceServices
-from looseleaf.errors.agents import AgentAmbiguous, AgentExists, AgentMissing, InvalidAgent
-from looseleaf.errors.pages import InvalidPolicy, NameTaken
+from looseleaf.catalog.generated_pages import GeneratedPages
+from looseleaf.catalog.services import WorkspaceServices
+from looseleaf.errors.pages import (
+    AgentAmbiguous,
+    AgentExists,
+    AgentMissing,
+    InvalidAgent,
+    InvalidPolicy,
+    NameTaken,
+)
 from looseleaf.memory.pages import MemoryPages
 from looseleaf.operations import agents as operations
 from looseleaf.operations.composed import sources_of
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.memory import read_memory, write_page
-from looseleaf.stores.disk.agents.disk_agents import DiskAgents
+from looseleaf.stores.disk.agents import DiskAgents
 from looseleaf.stores.disk.create import create_folder
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
-from looseleaf.upkeep.generated_pages import GeneratedPages
 from looseleaf.values import replace
 from tests.agents.memory_agents import MemoryAgents
 from tests.conftest import Clock

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.budget import Budget
 from looseleaf.agents.config import (
     AgentConfig,
+    Budget,
     ChatConfig,
     CompactionConfig,
     DailyMemoryConfig,
     merge_config,
 )
 from looseleaf.errors import Invalid
-from looseleaf.errors.agents import InvalidAgent
+from looseleaf.errors.pages import InvalidAgent
 from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
 
 

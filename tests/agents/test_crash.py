@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors.agents import AgentExists, AgentMissing
-from looseleaf.stores.disk.agents.disk_agents import DiskAgents
+from looseleaf.errors.pages import AgentExists, AgentMissing
+from looseleaf.stores.disk.agents import DiskAgents
 from tests.agents.scenes import SCENES, perform, prepare
 from tests.conftest import FULL
 from tests.stores.tracing import CHANGING, Call, Tracer, choose_calls, copy_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf.agents import record as records
 from looseleaf.agents.record import AgentRecord, check_slug, format_record, parse_record
-from looseleaf.errors.agents import InvalidAgent
+from looseleaf.errors.pages import InvalidAgent
 
 RECORDS = st.builds(
     AgentRecord,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors.access import Unauthenticated
-from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
+from looseleaf.errors.operations import Unauthenticated
+from looseleaf.errors.pages import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.operations import agents as operations
 from looseleaf.operations.tokens import create_token
 from looseleaf.operations.users import create_user, grant_role, list_grants

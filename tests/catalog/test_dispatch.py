@@ -12,12 +12,11 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke, run_operation
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.resolution import scope_of
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import Forbidden, InvalidArgument, InvalidName
-from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.operations import OperationMissing
-from looseleaf.errors.pages import DailyMemoryOff, InvalidPolicy
-from looseleaf.memory.page_text import PageText
+from looseleaf.errors.pages import AgentMissing, DailyMemoryOff, InvalidPolicy
+from looseleaf.memory.pages import PageText
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.operations import memory
 

@@ -12,7 +12,7 @@ from looseleaf.access.principals import CAPABILITIES, Principal, act_through, co
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageDenied
 from looseleaf.values import replace

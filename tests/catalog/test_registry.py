@@ -10,7 +10,7 @@ from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.registry import Operations
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import InvalidName, Refused
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
 from looseleaf.memory.scope import DEFAULT_WHERE, Where

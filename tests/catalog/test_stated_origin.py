@@ -8,12 +8,12 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
+from looseleaf.catalog.model_tools import call_tool
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
-from looseleaf.catalog.stated_origin import takes_origin, with_origin
-from looseleaf.catalog.tools.calls import call_tool
-from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
+from looseleaf.catalog.operation_tools import list_operation_tools, pick_tool
+from looseleaf.catalog.schemas import build_input_schema
+from looseleaf.catalog.signature import takes_origin, with_origin
+from looseleaf.catalog.tool_access import MODEL_TOOLS
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.provenance import ORIGINS
 

@@ -10,11 +10,9 @@ from typing import Any
 import click
 import pytest
 
-from looseleaf.cli import groups
+from looseleaf.cli import command_line as groups
 from looseleaf.cli.argv import split_options
-from looseleaf.cli.command_line import looseleaf_command
-from looseleaf.cli.command_table import CommandTable
-from looseleaf.cli.groups import Command
+from looseleaf.cli.command_line import Command, CommandTable, looseleaf_command
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
 from tests.cli.conftest import Run
 from tests.cli.walk import EVERY, LEAVES, Path

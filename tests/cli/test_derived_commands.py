@@ -9,7 +9,7 @@ import click
 import pytest
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.cli.derived_commands import (
     Derivation,
     DerivedCommand,
@@ -81,7 +81,7 @@ def test_an_option_without_a_declaration_says_its_default() -> None:
 
 def test_a_name_that_no_parameter_has_is_refused() -> None:
     """A misspelled declaration would change nothing."""
-    jobs = Derivation("jobs", "looseleaf.operations.jobs")
+    jobs = Derivation("jobs", "looseleaf.features.workflows.operations.jobs")
     wrong = jobs.derive("show", "show_job", "7", parameters={"jop": "--jop"})
     with pytest.raises(TypeError, match="takes no jop"):
         _ = wrong.params
@@ -89,7 +89,7 @@ def test_a_name_that_no_parameter_has_is_refused() -> None:
 
 def test_a_destructive_operation_asks_unless_told(run: Run) -> None:
     """By its summary, where the command has no question of its own."""
-    jobs = Derivation("jobs", "looseleaf.operations.jobs")
+    jobs = Derivation("jobs", "looseleaf.features.workflows.operations.jobs")
     names = {param.name for param in jobs.derive("delete", "delete_job", "7").params}
     assert "yes" in names
     assert "yes" not in {param.name for param in jobs.derive("show", "show_job", "7").params}

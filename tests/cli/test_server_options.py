@@ -23,10 +23,10 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.cli import main
-from tests.bundles.importers.archives import build_zip
-from tests.bundles.importers.sources import OPENCLAW
 from tests.cli.conftest import COMMAND, Answer, Stdin
 from tests.cli.walk import LEAVES
+from tests.features.imports.archives import build_zip
+from tests.features.imports.sources import OPENCLAW
 
 DAY = "2026-04-17"
 FAR = "http://203.0.113.7"  # of the addresses that nobody has

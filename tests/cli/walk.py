@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from looseleaf.cli.command_line import looseleaf_command
+from looseleaf.cli.command_line import Command, Group, looseleaf_command
 from looseleaf.cli.derived_commands import DerivedCommand
-from looseleaf.cli.groups import Command, Group
 
 Path = tuple[str, ...]
 

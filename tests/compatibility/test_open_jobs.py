@@ -16,8 +16,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.workflows.job_list import JobFilter
-from looseleaf.workflows.parts import jobs_of
+from looseleaf.features.workflows.jobs.queue import JobFilter
+from looseleaf.features.workflows.parts import jobs_of
 from tests.conftest import Clock
 
 ARCHIVE = Path(__file__).parent / "open_jobs.tar.gz"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.files.file_size import choose_unit, format_size
+from looseleaf.files.mounts import choose_unit, format_size
 
 
 @pytest.mark.parametrize(

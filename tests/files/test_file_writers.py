@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.files import file_writers
+from looseleaf.files import mounts as file_writers
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")

@@ -15,7 +15,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import LooseleafError, WorkspaceUnavailable
 from looseleaf.files.root_folder import IDENTITY, RootFolder, read_identity
 from looseleaf.memory.store import Found

@@ -18,7 +18,7 @@ from looseleaf.errors.pages import (
 from looseleaf.memory.pages import Changed, MemoryPages, Saved
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.registry import FileRegistry
-from looseleaf.plugins.core_files import register_core_files
+from looseleaf.plugins.defaults import register_core_files
 
 BY = Change(provenance=Provenance("ada", surface="test", reason="because"))
 MEMORY = Scope("agent", 0, 1, "MEMORY.md")

@@ -25,7 +25,7 @@ from looseleaf.memory.policy import (
     resolve_registered,
 )
 from looseleaf.memory.registry import FileRegistry
-from looseleaf.plugins.core_files import register_core_files
+from looseleaf.plugins.defaults import register_core_files
 
 PAGES = ["SOUL.md", "soul.md", "MEMORY.md", "daily/2026/04/17.md", "Daily/x.md", "daily.md"]
 PATTERNS = ["SOUL.md", "Memory.md", "daily/*", "DAILY/2026/*", "daily.md", "gone.md"]

@@ -12,7 +12,7 @@ from looseleaf.errors import InvalidName, InvalidSetting, Refused
 from looseleaf.errors.pages import NameTaken
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode
-from looseleaf.plugins.core_files import register_core_files
+from looseleaf.plugins.defaults import register_core_files
 
 
 @pytest.fixture

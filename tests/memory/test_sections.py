@@ -18,7 +18,7 @@ from looseleaf.errors.pages import (
     SectionMissing,
     UnclosedBlock,
 )
-from looseleaf.memory.search.matches import find_section_name
+from looseleaf.memory.search.substring import find_section_name
 from looseleaf.memory.sections import (
     Section,
     append_lines,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from looseleaf.models.by_name import Models
-from looseleaf.setting_tables import Provider
+from looseleaf.settings import Provider
 from looseleaf.values import Secret
 from tests.models.scripted import Scripted, serve_script
 

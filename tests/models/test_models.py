@@ -13,7 +13,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from looseleaf.errors import InvalidSetting
-from looseleaf.errors.models import InvalidModel, ModelFailed
+from looseleaf.errors.operations import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
 from looseleaf.models.model import (
     Answer,
@@ -28,11 +28,9 @@ from looseleaf.models.model import (
     answer,
     never,
 )
-from looseleaf.models.pydantic_ai.event_loop import LoopThread
-from looseleaf.models.pydantic_ai.model import ProviderConnection
-from looseleaf.models.retries import RetryingModel
-from looseleaf.setting_tables import Provider
-from looseleaf.settings import Settings, load
+from looseleaf.models.pydantic_ai import ProviderConnection
+from looseleaf.models.retries import LoopThread, RetryingModel
+from looseleaf.settings import Provider, Settings, load
 from looseleaf.values import Secret
 from tests.models.conftest import KEY
 from tests.models.scripted import Reply, Scripted

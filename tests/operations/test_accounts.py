@@ -14,14 +14,14 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import DiskFull, Forbidden, Invalid, InvalidSetting, NotFound
-from looseleaf.errors.access import (
+from looseleaf.errors.operations import (
     CredentialMissing,
     InvalidUser,
     Unauthenticated,
     UserExists,
     UserMissing,
 )
-from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.times import format_date
 from looseleaf.values import replace
 from tests.conftest import Clock

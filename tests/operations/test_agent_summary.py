@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.memory.scope import Where
-from looseleaf.operations.agent_summary import summarize_agents
-from looseleaf.operations.agents import create_agent
+from looseleaf.operations.agents import create_agent, summarize_agents
 from looseleaf.operations.memory import write_page
 from looseleaf.operations.users import create_user, grant_role
 from tests.operations.test_accounts import person

@@ -11,10 +11,9 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors.pages import AssembledText
-from looseleaf.prompt.blocks import format_block, holds_block
-from looseleaf.prompt.directives.outputs import Source
+from looseleaf.prompt.outputs import Source, format_block, holds_block
 
 BLOCK = format_block(Source(file="MEMORY.md", layer="agent", bytes=15), "## Facts\n\n- one")
 VARIANTS = {

@@ -6,8 +6,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import Forbidden, Invalid
-from looseleaf.operations.agents import configure_agent
-from looseleaf.operations.config_preview import preview_config
+from looseleaf.operations.agents import configure_agent, preview_config
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.operations.users import create_user, grant_role
 from tests.operations.test_accounts import person

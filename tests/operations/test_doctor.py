@@ -13,8 +13,8 @@ import pytest
 
 from looseleaf import Change, Workspace
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.page_checks import Finding
 from looseleaf.operations.doctor import check_workspace
-from looseleaf.upkeep.finding import Finding
 from tests.stores.mounts import mount_disk
 
 

@@ -19,11 +19,11 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import Forbidden, LooseleafError
-from looseleaf.errors.access import CredentialMissing
-from looseleaf.errors.agents import AgentMissing
-from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, ScheduleMissing
+from looseleaf.errors.features import FlowMissing, JobMissing, PipelineMissing, ScheduleMissing
+from looseleaf.errors.operations import CredentialMissing
+from looseleaf.errors.pages import AgentMissing
 
 OWNER, OTHER, SOMEONE = 2, 3, 4  # users; the agent ada is the owner's, bobs is the other's
 ADA, BOBS = 1, 2

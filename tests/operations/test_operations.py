@@ -18,7 +18,7 @@ from looseleaf.errors import Conflicted, Invalid, InvalidName, NotFound, Refused
 from looseleaf.errors.pages import PageMissing, Protected, RevisionMissing, SectionTaken
 from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import Where
-from looseleaf.memory.search import visible_pages
+from looseleaf.memory.search import substring as visible_pages
 from looseleaf.memory.store import Retention
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.times import format_time

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.catalog.tools.model_tools import run_tool
+from looseleaf.catalog.model_tools import run_tool
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.prompt.request import Request
 from looseleaf.values import replace

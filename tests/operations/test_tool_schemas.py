@@ -13,8 +13,8 @@ from google.genai import types
 from openai.lib._pydantic import _ensure_strict_json_schema
 
 from looseleaf import Workspace
-from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.operation_tools import SMALL, list_operation_tools
+from looseleaf.catalog.operation_tools import SMALL, list_operation_tools
+from looseleaf.catalog.tool_access import MODEL_TOOLS
 
 Shape = dict[str, Any]
 

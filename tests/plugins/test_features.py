@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.features.workflows.parts import system_tasks_of, task_schedules_of
 from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.features import FEATURES
 from looseleaf.plugins.hooks import MARK
 from looseleaf.plugins.loader import SPECS
-from looseleaf.workflows.parts import system_tasks_of, task_schedules_of
 from tests.test_architecture import FEATURES as FEATURE_MODULES
 from tests.test_architecture import place_import
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Change, Shelf, Workspace
-from looseleaf.chat.parts import chats_of
 from looseleaf.errors import Refused, Unavailable
 from looseleaf.errors.operations import BrokenPlugin
+from looseleaf.features.chat.session import chats_of
+from looseleaf.features.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 from looseleaf.memory.provenance import Provenance
-from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 from tests.plugins.conftest import Open, Write
 
 MEMORY = Shelf("agent", 0, 1).page("MEMORY.md")

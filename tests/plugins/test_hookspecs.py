@@ -18,10 +18,13 @@ from starlette.types import Scope as Connection
 from looseleaf import Change, Scope, Shelf, Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.page_checks import Checks
 from looseleaf.cli import main
 from looseleaf.errors import InvalidName, Refused, Unavailable
 from looseleaf.errors.operations import OperationMissing
 from looseleaf.errors.pages import InvalidPolicy
+from looseleaf.features.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
+from looseleaf.features.workflows.system_tasks import RunRequest, run_task
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
@@ -32,12 +35,9 @@ from looseleaf.plugins.commands import Commands
 from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
-from looseleaf.upkeep.finding import Checks
-from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
 from looseleaf.web.app import build_application
 from looseleaf.web.rest.endpoints import list_endpoints
-from looseleaf.web.worker_start import AfterFirstAnswer
-from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
+from looseleaf.web.server import AfterFirstAnswer
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
 SHARED = Shelf("shared")

@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.catalog.tools.access import decide_request_tools
+from looseleaf.catalog.tool_access import decide_request_tools
 from looseleaf.prompt.assembly import Assembly
 from looseleaf.prompt.chain import Chain
-from looseleaf.prompt.directives.directive import Directives
-from looseleaf.prompt.directives.outputs import LeftOut
-from looseleaf.prompt.directives.page_sources import PresentSources
-from looseleaf.prompt.directives.view import PromptParts
-from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.directive import Directives, Filters, PresentSources, PromptParts
+from looseleaf.prompt.outputs import LeftOut, resolve_tokenizer
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.token_count import resolve_tokenizer
 from looseleaf.values import replace
 
 ChainOf = Callable[..., Chain]

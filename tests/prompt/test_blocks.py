@@ -7,8 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from looseleaf.prompt.blocks import choose_fence, format_block, holds_block
-from looseleaf.prompt.directives.outputs import Source
+from looseleaf.prompt.outputs import Source, choose_fence, format_block, holds_block
 
 TEXTS = st.text() | st.text(alphabet="0123456789abcdef\n<>/page fence=\"'", max_size=400)
 

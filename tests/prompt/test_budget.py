@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import Workspace
-from looseleaf.agents.budget import Budget, budget_of
+from looseleaf.agents.config import Budget, budget_of
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt
 from looseleaf.prompt.assembly import BETWEEN, Piece
-from looseleaf.prompt.budget import fit_pieces
-from looseleaf.prompt.directives.directive import Directive
-from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
-from looseleaf.prompt.token_count import estimate_tokens
+from looseleaf.prompt.chain import fit_pieces
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.outputs import LeftOut, Source, Text, estimate_tokens
 from tests.prompt.conftest import list_left_out, list_pages
 
 SAYS = Directive(name="says", priority=1, make=lambda _desk: ())

@@ -16,9 +16,8 @@ from looseleaf import Workspace
 from looseleaf.errors import Invalid, Refused
 from looseleaf.errors.operations import BrokenDirective, DirectiveFailed
 from looseleaf.errors.pages import InvalidPolicy
-from looseleaf.prompt.directives.directive import Directives
-from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
-from looseleaf.prompt.directives.view import DirectiveView
+from looseleaf.prompt.directive import Directives, DirectiveView
+from looseleaf.prompt.outputs import Data, File, LeftOut, Text
 from tests.conftest import Clock
 from tests.prompt.conftest import ChainOf, RequestOf, list_pages
 

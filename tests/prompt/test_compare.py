@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from looseleaf import Where, Workspace
 from looseleaf.operations.prompt import Side, diff_prompts, explain_prompt
 from looseleaf.prompt.assembly import Assembly, Piece
-from looseleaf.prompt.compare import compare_prompts
-from looseleaf.prompt.directives.directive import Directive
-from looseleaf.prompt.directives.outputs import Text
-from looseleaf.prompt.reports import PromptComparison
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.outputs import Text, resolve_tokenizer
+from looseleaf.prompt.reports import PromptComparison, compare_prompts
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.token_count import resolve_tokenizer
 from tests.conftest import Clock
 
 SAYS = Directive(name="says", priority=1, make=lambda _desk: ())

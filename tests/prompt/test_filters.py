@@ -8,8 +8,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import Invalid, Refused
-from looseleaf.prompt.directives.view import PageFacts
-from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.directive import Filters, PageFacts
 from tests.prompt.conftest import list_left_out, list_pages, open_parts
 
 

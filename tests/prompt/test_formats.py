@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.errors import Invalid
 from looseleaf.prompt import formats
 from looseleaf.prompt.request import ContextFile, PipelinePart

@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from looseleaf import Workspace
-from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.output import encode_document
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt, compose_prompt, explain_prompt
 from looseleaf.prompt import formats
 from looseleaf.prompt.assembly import Assembly, Piece
-from looseleaf.prompt.directives.directive import Directive
-from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
-from looseleaf.prompt.host_limit import HOSTS, UNITS, HostLimit, fit_to_host
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.formats import HOSTS, UNITS, HostLimit, fit_to_host
+from looseleaf.prompt.outputs import LeftOut, Source, Text
 from tests.prompt.conftest import list_pages
 
 LINE = "- The harbour office opens at 08:{minute:02d}; ask for Eve in room {minute}.\n"

@@ -8,7 +8,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import InvalidSetting
-from looseleaf.prompt.token_count import estimate_tokens, resolve_tokenizer
+from looseleaf.prompt.outputs import estimate_tokens, resolve_tokenizer
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.errors import Unavailable
 from looseleaf.memory.scope import Where
 from looseleaf.operations import agents, history, memory, prompt, search
 from looseleaf.operations.prompt import Side
-from looseleaf.remote import results
+from looseleaf.remote import context as results
 from looseleaf.remote.context import encode_arguments
 
 

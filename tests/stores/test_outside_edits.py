@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf.errors.pages import RevisionMissing
-from looseleaf.files import atomic, file_writers
+from looseleaf.files import atomic
+from looseleaf.files import mounts as file_writers
 from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore

@@ -20,7 +20,7 @@ from looseleaf.values import replace
 from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.rest.endpoints import build_core_endpoints
-from looseleaf.web.rest.fast_read import DECISION_SECONDS
+from looseleaf.web.rest.pages import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
 from tests.quick_server import QuickServer
 from tests.web.described import OpenApiChecker, share_checker

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.errors import DiskFull, InUse, Locked, LooseleafError, TooBusy, Unavailable
-from looseleaf.errors.models import ModelFailed
+from looseleaf.errors.features import RequestFailed
+from looseleaf.errors.operations import ModelFailed
 from looseleaf.errors.pages import HistoryMissing
-from looseleaf.errors.workflows import RequestFailed
-from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
+from looseleaf.features.workflows.system_tasks import RunLog, RunRecord
 from looseleaf.web.health import RecentFaults
-from tests.chat.conftest import Script
+from tests.features.chat.conftest import Script
 from tests.web.conftest import API, Opens
 
 TASK = "daily_memory_generation"

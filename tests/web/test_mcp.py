@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting
-from looseleaf.mcp_server.session_limit import MOST_SESSIONS
+from looseleaf.mcp.http import MOST_SESSIONS
 from tests.web.conftest import PAGE, Opens, Site
 
 ERAS = ("auto", "legacy")

@@ -14,9 +14,8 @@ from typing import Any, cast
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.mcp_server.http import HttpServer
-from looseleaf.web.app import build_application
-from looseleaf.web.mcp_mount import McpMount
+from looseleaf.mcp.http import HttpServer
+from looseleaf.web.app import McpMount, build_application
 
 Message = MutableMapping[str, Any]
 

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.workflows.execution.plan import plan_direct_job
-from looseleaf.workflows.execution.worker import WorkerOptions
-from looseleaf.workflows.job import Job
-from looseleaf.workflows.parts import jobs_of
-from looseleaf.workflows.pipeline import Step
+from looseleaf.features.workflows.definitions import Step
+from looseleaf.features.workflows.jobs.job import Job
+from looseleaf.features.workflows.jobs.run import plan_direct_job
+from looseleaf.features.workflows.jobs.worker import WorkerOptions
+from looseleaf.features.workflows.parts import jobs_of
 
 PLUGIN = """
 import time
 from pathlib import Path
 from looseleaf.plugins.hooks import hookimpl
-from looseleaf.workflows.step import StepOutcome, StepType
+from looseleaf.features.workflows.step import StepOutcome, StepType
 
 def linger(run):
     while not Path(run.settings["until"]).exists() and not run.is_cancelled():

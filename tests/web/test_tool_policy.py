@@ -9,12 +9,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from looseleaf.catalog.model_tools import list_all_tools, list_model_tools, run_tool
 from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.operation_tools import list_operation_tools
 from looseleaf.catalog.prompt_assembly import build_request
-from looseleaf.catalog.tools.formats import list_all_tools
-from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
-from looseleaf.catalog.tools.operation_tools import list_operation_tools
+from looseleaf.catalog.tool_access import MODEL_TOOLS
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from looseleaf.features.workflows.definitions import Step
+from looseleaf.features.workflows.parts import definitions_of
 from looseleaf.values import replace
-from looseleaf.web.http.body_budget import BodyBudget
+from looseleaf.web.http.bodies import BodyBudget
 from looseleaf.web.uploads import MOST_UPLOADS
-from looseleaf.workflows.parts import definitions_of
-from looseleaf.workflows.pipeline import Step
+from tests.features.workflows.test_webhook_endpoints import wait_until
 from tests.web.conftest import API, Opens, Site
 from tests.web.test_limits import head
-from tests.web.test_webhooks import wait_until
 
 FILES = f"{API}/files"
 

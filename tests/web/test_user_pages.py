@@ -14,9 +14,9 @@ from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Forbidden
-from looseleaf.mcp_server.stdio import local_context_of
+from looseleaf.mcp.stdio import local_context_of
 from looseleaf.models.model import ToolCall
-from tests.chat.conftest import Script
+from tests.features.chat.conftest import Script
 from tests.operations.test_matrix import SAMPLES
 from tests.web.conftest import API, PAGE, Opens, Site
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from looseleaf import cli
-from looseleaf.errors.access import UserMissing
+from looseleaf.errors.operations import UserMissing
 from looseleaf.memory.scope import Where
 from looseleaf.operations import daily
 from tests.web.conftest import API, PAGE, Opens, Site

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
+import string
 import time
+import zlib
 
-from looseleaf.access import credentials, principals
+from looseleaf.access import principals
 from looseleaf.access.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
 from looseleaf.errors import Unavailable
-from looseleaf.errors.access import LoginLinkInvalid, Unauthenticated
-from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.operations import LoginLinkInvalid, Unauthenticated
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -21,6 +26,99 @@ if TYPE_CHECKING:
     from looseleaf.access.principals import Principal
 else:
     Protocol = object
+
+
+# Secrets: how tokens and passwords are created, formatted, parsed and compared.
+
+
+# The prefix names the kind of a credential, for people and for programs that look for leaks.
+PREFIXES = {TOKEN: "llt", SESSION: "lls", LOGIN_LINK: "lll", APPLICATION: "lla"}
+_KIND_OF_PREFIX = {prefix: kind for kind, prefix in PREFIXES.items()}
+_ID_BYTES, _SECRET_BYTES = 8, 24
+_CHECK = 8  # hex digits of a checksum, so that a mistyped token is told from a wrong one
+_HEX = frozenset("0123456789abcdef")
+
+_LETTERS = string.ascii_letters + string.digits
+_PASSWORD_LETTERS = 24  # as WordPress has them: 142 bits, in groups of four
+_SCRYPT = (2**15, 8, 3)
+_MOST_MEMORY = 2**27
+
+
+def create_id() -> str:
+    """Create the public id of a credential."""
+    return secrets.token_hex(_ID_BYTES)
+
+
+def create_secret() -> str:
+    """Create a secret that nobody can guess: 192 bits."""
+    return secrets.token_hex(_SECRET_BYTES)
+
+
+def create_application_password() -> str:
+    """Create a password for programs, in groups of four as people copy it."""
+    signs = "".join(secrets.choice(_LETTERS) for _ in range(_PASSWORD_LETTERS))
+    return " ".join(signs[start : start + 4] for start in range(0, _PASSWORD_LETTERS, 4))
+
+
+def format_credential(kind: str, identity: str, secret: str) -> str:
+    """Format a credential as it is shown once: its kind, public id, secret and a checksum."""
+    text = f"{PREFIXES[kind]}_{identity}_{secret}"
+    return text + _compute_checksum(text)
+
+
+def parse_credential(text: str) -> tuple[str, str, str] | None:
+    """Parse the kind, public id and secret of a credential, or None if the text is none."""
+    parts = text.split("_")
+    if len(parts) != 3 or len(text) > 200:
+        return None
+    kind, identity, rest = _KIND_OF_PREFIX.get(parts[0]), parts[1], parts[2]
+    secret, check = rest[:-_CHECK], rest[-_CHECK:]
+    if kind is None or not identity or not secret or not _HEX.issuperset(identity + rest):
+        return None
+    signed_text = f"{parts[0]}_{identity}_{secret}"
+    return (kind, identity, secret) if _compute_checksum(signed_text) == check else None
+
+
+def _compute_checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):0{_CHECK}x}"
+
+
+def hash_secret(secret: str) -> str:
+    """Return the stored form of a random secret; it needs no slow hash, as nobody can guess it."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_secret(secret: str, stored_hash: str) -> bool:
+    """Compare a secret with the stored hash, in constant time."""
+    return hmac.compare_digest(hash_secret(secret), stored_hash)
+
+
+def normalize_password(password: str) -> str:
+    """Return an application password without the spaces between its groups."""
+    return "".join(password.split())
+
+
+def hash_password(password: str) -> str:
+    """Return the stored form of a password that a person chose."""
+    salt = secrets.token_bytes(16)
+    n, r, p = _SCRYPT
+    return f"scrypt${n}${r}${p}${salt.hex()}${_compute_scrypt(password, salt, n, r, p).hex()}"
+
+
+def is_password(password: str, stored_hash: str) -> bool:
+    """Compare a password with the stored hash; without a hash it takes as long to refuse."""
+    _, n, r, p, salt, expected = (stored_hash or _NOBODY).split("$")
+    actual = _compute_scrypt(password, bytes.fromhex(salt), int(n), int(r), int(p))
+    return hmac.compare_digest(actual.hex(), expected) and bool(stored_hash)
+
+
+def _compute_scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
+    raw = password.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(raw, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=32)
+
+
+_NOBODY = f"scrypt${_SCRYPT[0]}${_SCRYPT[1]}${_SCRYPT[2]}${'00' * 16}${'00' * 32}"
+
 
 HOUR = 3600.0
 SESSION_SECONDS = 24 * HOUR
@@ -96,8 +194,8 @@ class Authentication:
 
     def basic(self, login: str, password: str) -> Principal:
         """Return the principal of a login and application password, or raise `Unauthenticated`."""
-        secret = credentials.normalize_password(password)
-        key, version = credentials.hash_secret(f"{login}\0{secret}"), self._accounts.version()
+        secret = normalize_password(password)
+        key, version = hash_secret(f"{login}\0{secret}"), self._accounts.version()
         principal = self._recall(key, APPLICATION, version)
         if principal is not None:
             return principal
@@ -105,7 +203,7 @@ class Authentication:
         # The same work for an unknown login, so that the duration reveals nothing.
         candidates = self._accounts.credentials.list(APPLICATION, user_id=user.id if user else -1)
         digests = [candidate.secret for candidate in candidates] or [""]
-        verdicts = [credentials.is_secret(secret, candidate) for candidate in digests]
+        verdicts = [is_secret(secret, candidate) for candidate in digests]
         matches = [
             candidate for candidate, is_match in zip(candidates, verdicts, strict=False) if is_match
         ]
@@ -116,7 +214,7 @@ class Authentication:
     def sign_in(self, login: str, password: str, event: Event) -> IssuedCredential:
         """Begin a session by a login and the password a person chose."""
         user = self._accounts.users.find(login) if login else None
-        is_right = credentials.is_password(password, user.password if user else "")
+        is_right = is_password(password, user.password if user else "")
         if user is None or not is_right or user.status != ACTIVE:
             raise Unauthenticated("The login or the password is wrong")
         return self._begin_session(user, _with_actor(user, event))
@@ -155,23 +253,17 @@ class Authentication:
     def issue(self, template: Credential, event: Event) -> IssuedCredential:
         """Create a credential from a template, with an id and a secret of its own."""
         application = template.kind == APPLICATION
-        secret = (
-            credentials.create_application_password()
-            if application
-            else credentials.create_secret()
-        )
+        secret = create_application_password() if application else create_secret()
         credential = replace(
             template,
-            id=credentials.create_id(),
-            secret=credentials.hash_secret(credentials.normalize_password(secret)),
+            id=create_id(),
+            secret=hash_secret(normalize_password(secret)),
             created=self._clock(),
         )
         self._accounts.credentials.add(credential, event)
         return IssuedCredential(
             credential,
-            secret
-            if application
-            else credentials.format_credential(credential.kind, credential.id, secret),
+            secret if application else format_credential(credential.kind, credential.id, secret),
         )
 
     def _begin_session(self, user: User, event: Event) -> IssuedCredential:
@@ -182,19 +274,17 @@ class Authentication:
 
     def _authenticate_text(self, kind: str, text: str) -> Principal:
         # The version is read first, so that a change during the lookup makes the result outdated.
-        key, version = credentials.hash_secret(text), self._accounts.version()
+        key, version = hash_secret(text), self._accounts.version()
         principal = self._recall(key, kind, version)
         return principal or self._accept(key, self._resolve_credential(kind, text), version)
 
     def _resolve_credential(self, kind: str, text: str) -> Credential:
-        parts = credentials.parse_credential(text)
+        parts = parse_credential(text)
         credential = (
             self._accounts.credentials.find(parts[1]) if parts and parts[0] == kind else None
         )
         # Compared even without a credential, so that the duration reveals nothing.
-        is_right = credentials.is_secret(
-            parts[2] if parts else "", credential.secret if credential else ""
-        )
+        is_right = is_secret(parts[2] if parts else "", credential.secret if credential else "")
         if (
             credential is None
             or not is_right

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from looseleaf.access.audit import Event
     from looseleaf.access.principals import Principal
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.catalog.parts import WorkspaceServices
+    from looseleaf.catalog.services import WorkspaceServices
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.provenance import Activity, Origin
     from looseleaf.memory.scope import Scope
-    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.search.ranking import Index
     from looseleaf.memory.store import Precondition
     from looseleaf.settings import Settings
+
 
 _NAMING_SURFACES = (
     "admin",
@@ -141,3 +143,28 @@ class Context:
             self.settings.require_if_match and self.surface in _NAMING_SURFACES,
             allow_shrink,
         )
+
+
+# The audit's entry for one act: who acts, through which surface, and why.
+
+
+def build_event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
+    """Build the entry of the audit for an act of the principal."""
+    from looseleaf.access.audit import Event
+
+    principal, provenance = context.principal, context.provenance()
+    return Event(
+        action=action,
+        actor=provenance.actor,
+        user_id=principal.user_id,
+        kind=principal.kind,
+        credential=principal.credential,
+        surface=provenance.surface,
+        target=target,
+        outcome=outcome,
+        reason=provenance.reason,
+        actor_kind=provenance.actor_kind,
+        origin=provenance.origin,
+        activity=provenance.activity.kind,
+        activity_id=provenance.activity.id,
+    )

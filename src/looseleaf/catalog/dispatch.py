@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.audit_event import build_event
+from looseleaf.catalog.context import build_event
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.resolution import agent_of, find_operation
-from looseleaf.catalog.schemas.arguments import parse_arguments
-from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.catalog.tools.access import require_operation
+from looseleaf.catalog.schemas import parse_arguments
+from looseleaf.catalog.tool_access import require_operation
 from looseleaf.errors import Forbidden, InvalidArgument, Unavailable
 from looseleaf.errors.pages import AssembledText, PreconditionUnsupported
 from looseleaf.memory.provenance import AGENT
-from looseleaf.prompt.blocks import holds_block
+from looseleaf.prompt.outputs import holds_block
 from looseleaf.values import as_dict, replace
 
 TYPE_CHECKING = False

@@ -10,8 +10,7 @@ from copy import copy
 
 from looseleaf.catalog.resolution import find_acting_agent
 from looseleaf.errors import Unavailable
-from looseleaf.errors.agents import AgentMissing
-from looseleaf.errors.pages import PageDenied
+from looseleaf.errors.pages import AgentMissing, PageDenied
 from looseleaf.memory.policy import decide
 from looseleaf.memory.store import has_paths
 from looseleaf.values import replace

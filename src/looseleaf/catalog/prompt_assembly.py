@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.budget import NO_BUDGET, Budget
-from looseleaf.agents.config import merge_config
+from looseleaf.agents.config import NO_BUDGET, Budget, merge_config
 from looseleaf.catalog.resolution import resolve_agent, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.prompt.assembly import Assembly
-    from looseleaf.prompt.host_limit import HostLimit
+    from looseleaf.prompt.formats import HostLimit
     from looseleaf.prompt.request import Request
 
     class WorkflowFields(Protocol):
@@ -121,7 +120,7 @@ def assemble(
     moment = parse_moment(as_of)
     if isinstance(moment, int):
         raise Invalid(f"A prompt has no revisions: give a time such as 2026-04-17, not {as_of}.")
-    from looseleaf.prompt.directives.page_sources import PastSources
+    from looseleaf.prompt.directive import PastSources
 
     past = PastPages(context.pages.store_for(Shelf("shared")), context.history, moment)
     return context.parts.chain().compose_past(
@@ -152,7 +151,7 @@ def fit_to(context: Context, assembly: Assembly, host: str, max_characters: int)
     """Return a prompt as a host takes it; the same if no host is named."""
     if not host:
         return assembly
-    from looseleaf.prompt.host_limit import fit_to_host
+    from looseleaf.prompt.formats import fit_to_host
 
     limit = build_host_limit(context, assembly.request.agent, host, max_characters)
     return fit_to_host(assembly, limit)
@@ -164,7 +163,7 @@ def build_host_limit(
     """Return a host's limit, and the command by which its model reads what did not fit."""
     import shlex
 
-    from looseleaf.prompt.host_limit import HostLimit
+    from looseleaf.prompt.formats import HostLimit
 
     command = "looseleaf memory read"
     if context.principal.is_local:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from looseleaf.access.principals import PERMISSIONS
 from looseleaf.catalog.declaration import wrap_operation
 from looseleaf.catalog.operation import CATALOG, Operation
-from looseleaf.catalog.schemas.arguments import build_input_schema
-from looseleaf.catalog.schemas.json_schema import build_result_schema
+from looseleaf.catalog.schemas import build_input_schema, build_result_schema
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
-from looseleaf.memory.named_registry import NamedRegistry
-from looseleaf.memory.registry import check_word
+from looseleaf.memory.registry import NamedRegistry, check_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from looseleaf.access.principals import AGENT, CHANGES, authorize, find_user_requirement
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Conflicted, Forbidden, InvalidName
-from looseleaf.errors.access import UserMissing
-from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
-from looseleaf.errors.pages import DailyMemoryOff
+from looseleaf.errors.operations import UserMissing
+from looseleaf.errors.pages import AgentAmbiguous, AgentMissing, DailyMemoryOff
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import LAYERS, Shelf
 from looseleaf.memory.store import Conflict

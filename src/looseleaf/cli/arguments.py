@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import click
 
 from looseleaf import settings
-from looseleaf.catalog.stated_origin import with_origin
+from looseleaf.catalog.signature import with_origin
 from looseleaf.cli.argv import is_page
 from looseleaf.cli.output import show_progress
 from looseleaf.errors import Invalid, InvalidSetting, LooseleafError
-from looseleaf.errors.access import Unauthenticated
+from looseleaf.errors.operations import Unauthenticated
 from looseleaf.errors.pages import NotText
-from looseleaf.memory.page_text import MAIN
+from looseleaf.memory.pages import MAIN
 from looseleaf.memory.provenance import STATED_BY_PEOPLE
 from looseleaf.memory.scope import LAYERS, Where
 from looseleaf.times import DAY_SECONDS

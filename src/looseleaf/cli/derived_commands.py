@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from looseleaf.catalog.schemas.parameter_texts import ARGUMENTS
+from looseleaf.catalog.signature import ARGUMENTS
 from looseleaf.cli.arguments import (
     CHANGE,
     PAGE,
@@ -26,8 +26,8 @@ from looseleaf.cli.arguments import (
     read_object,
     with_shared_options,
 )
+from looseleaf.cli.command_line import Command, table_of, version_option
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import Command, table_of, version_option
 from looseleaf.cli.output import FAILED, say
 from looseleaf.values import as_dict
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
-    from looseleaf.catalog.schemas.declared_types import Type
+    from looseleaf.catalog.signature import Type
 
     Cell = Callable[[Any], object]
     Document = Callable[[Any], dict[str, object]]
@@ -238,7 +238,7 @@ class DerivedCommand(Command):
     @cached_property
     def _shared_names(self) -> tuple[str, ...]:
         from looseleaf.catalog.dispatch import KEEPS_OWN_AUDIT
-        from looseleaf.catalog.schemas.signature import signature_of
+        from looseleaf.catalog.signature import signature_of
 
         if self._shared is not None:
             return self._shared
@@ -254,9 +254,8 @@ class DerivedCommand(Command):
         return f"{self.operation.summary.rstrip('.')}?" if self.operation.destructive else ""
 
     def _build_parameters(self) -> Iterator[click.Parameter]:
-        from looseleaf.catalog.schemas.arguments import read_parameter_texts
-        from looseleaf.catalog.schemas.declared_types import names_of, read_type
-        from looseleaf.catalog.schemas.signature import count_positional, signature_of
+        from looseleaf.catalog.schemas import read_parameter_texts
+        from looseleaf.catalog.signature import count_positional, names_of, read_type, signature_of
 
         run, texts = self.operation.run, read_parameter_texts(self.operation)
         signature = signature_of(run)
@@ -281,8 +280,8 @@ class DerivedCommand(Command):
                 yield extra  # for the question, the preparation or the output
 
     def _call(self, options: SharedOptions, *, yes: bool = False, **given: Any) -> None:  # noqa: ANN401 - one for each parameter
-        from looseleaf.catalog.schemas.arguments import parse_arguments
-        from looseleaf.catalog.schemas.json_values import to_json_value
+        from looseleaf.catalog.json_values import to_json_value
+        from looseleaf.catalog.schemas import parse_arguments
 
         context = options.open()
         arguments = self._list_arguments(options, given)
@@ -305,7 +304,7 @@ class DerivedCommand(Command):
 
     def _list_arguments(self, options: SharedOptions, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the operation that were given, as JSON has them."""
-        from looseleaf.catalog.schemas.arguments import list_argument_names
+        from looseleaf.catalog.schemas import list_argument_names
 
         names = list_argument_names(self.operation)
         owner = {name: getattr(options, name) for name in _OWNER if name in self._shared_names}
@@ -394,8 +393,7 @@ def _split_words(words: str) -> tuple[str, str]:
 
 
 def _build_argument(parameter: Declared, default: object) -> click.Argument:
-    from looseleaf.catalog.schemas.declared_types import Items
-    from looseleaf.catalog.schemas.signature import REQUIRED
+    from looseleaf.catalog.signature import REQUIRED, Items
 
     kind, is_required = _find_main_type(parameter.kind), default is REQUIRED
     metavar = parameter.metavar or _ARGUMENTS.get(parameter.name)
@@ -411,8 +409,7 @@ def _build_argument(parameter: Declared, default: object) -> click.Argument:
 
 
 def _build_option(parameter: Declared, default: object) -> click.Option:
-    from looseleaf.catalog.schemas.declared_types import Choice, Items, Plain
-    from looseleaf.catalog.schemas.signature import REQUIRED
+    from looseleaf.catalog.signature import REQUIRED, Choice, Items, Plain
 
     name, kind = parameter.name, _find_main_type(parameter.kind)
     option = parameter.option or f"--{name.replace('_', '-')}"
@@ -442,7 +439,7 @@ def _build_option(parameter: Declared, default: object) -> click.Option:
 
 def _find_main_type(kind: Type) -> Type:
     """Return the type that a person types: a list or a text rather than a number or nothing."""
-    from looseleaf.catalog.schemas.declared_types import Items, Plain, Union
+    from looseleaf.catalog.signature import Items, Plain, Union
 
     if not isinstance(kind, Union):
         return kind
@@ -455,7 +452,7 @@ def _find_main_type(kind: Type) -> Type:
 
 def _build_click_type(kind: Type) -> dict[str, Any]:
     """Return the type of a parameter, as click is told it."""
-    from looseleaf.catalog.schemas.declared_types import Choice, Items, Plain
+    from looseleaf.catalog.signature import Choice, Items, Plain
 
     if isinstance(kind, Items):
         kind = _find_main_type(kind.of)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from looseleaf import settings
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.output import run_command
-from looseleaf.mcp_server.stdio import serve
+from looseleaf.mcp.stdio import serve
 from looseleaf.workspace import Workspace
 
 _VALUE_OPTIONS = ("--agent", "--root", "--tools", "--user")

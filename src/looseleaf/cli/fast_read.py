@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf import settings
 from looseleaf.cli.argv import parse_page_and_section, split_options
 from looseleaf.cli.output import run_command, show
-from looseleaf.memory.page_text import MAIN
+from looseleaf.memory.pages import MAIN
 from looseleaf.memory.scope import LAYERS, Where
 from looseleaf.operations.memory import read_memory
 from looseleaf.workspace import Workspace

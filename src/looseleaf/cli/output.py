@@ -15,7 +15,7 @@ from looseleaf.errors import (
     Refused,
     Unavailable,
 )
-from looseleaf.errors.chat import SessionBusy, TurnLost
+from looseleaf.errors.operations import SessionBusy, TurnLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

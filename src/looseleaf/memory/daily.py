@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import FOLDER, Day, day_of, resolve_day
-from looseleaf.memory.search.bounds import BOUNDS
+from looseleaf.memory.search.results import BOUNDS
 from looseleaf.memory.search.substring import Query
 from looseleaf.memory.search.substring import search as search_pages
 from looseleaf.memory.sections import append_lines
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.pages import MemoryPages, Saved
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.search.bounds import Bounds
-    from looseleaf.memory.search.ranked import Index
-    from looseleaf.memory.search.results import SearchResults
+    from looseleaf.memory.search.ranking import Index
+    from looseleaf.memory.search.results import Bounds, SearchResults
     from looseleaf.memory.store import Change, Conflict, Deleted, Found
 
 _FIRST = "0001-01-01"  # the default of `since`: with it, a search finds only pages of days

@@ -24,6 +24,7 @@ from looseleaf.values import replace, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypedDict
 
     from looseleaf.memory.registry import FileRegistry, RegisteredFile
     from looseleaf.memory.scope import Scope, Shelf
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Change, PageEntry, Store
 
     Listener = Callable[["Changed"], None]
+
     TextEdit = Callable[[str], str]
+else:
+    TypedDict = dict
+
 
 MAX_PAGE_BYTES = 10_000_000
 _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tabs and line ends
@@ -260,7 +265,7 @@ class MemoryPages:
             # An edit that only adds loses nothing, and most edits add.
             may_lose = replacement is not None or len(new_content) < len(current or b"")
             if may_lose and current and not change.allow_shrink:
-                from looseleaf.memory.text.replacement import Replacement, refuse_loss
+                from looseleaf.memory.replacement import Replacement, refuse_loss
 
                 texts = (current, new_content, replacement or b"")
                 is_core = file is not None and file.protected
@@ -291,7 +296,7 @@ class MemoryPages:
             self._tell(Changed(scope, change, *state))
         warnings = self.registry.save_warnings(scope.filename, scope.layer, content)
         if content.translate(None, _PLAIN):
-            from looseleaf.memory.text.hidden_characters import build_hidden_warnings
+            from looseleaf.memory.hidden_characters import build_hidden_warnings
 
             warnings += build_hidden_warnings(scope.filename, content)
         return Saved(
@@ -325,3 +330,69 @@ def _encode(filename: str, text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise NotText(filename, error.start) from error
+
+
+# A page as operations return it: its text, or one section of it, and its version.
+
+
+MAIN = "MEMORY.md"  # the page that is meant if none is named
+
+
+class PageDocument(TypedDict):
+    """A page, or one section of it, as JSON has it; hash, bytes and updated are the page's."""
+
+    file: str
+    layer: str
+    section: str | None
+    content: str
+    hash: str
+    bytes: int
+    updated: float
+
+
+@value
+class PageText:
+    """A page, or one section of it, as it was read."""
+
+    file: str
+    page: Found
+    layer: str
+    section: str | None = None
+    part: str | None = None
+
+    @property
+    def content(self) -> str:
+        """The text that was asked for, exactly."""
+        return self.part if self.part is not None else decode_text(self.file, self.page.content)
+
+    @property
+    def raw(self) -> bytes:
+        """The same content as bytes; those of a page may be no valid text."""
+        return self.part.encode() if self.part is not None else self.page.content
+
+    @property
+    def hash(self) -> str:
+        """The version of the whole page."""
+        return self.page.hash
+
+    @property
+    def size(self) -> int:
+        """How many bytes the whole page has."""
+        return len(self.page.content)
+
+    @property
+    def updated(self) -> float:
+        """When the page last changed; 0 for a past version."""
+        return self.page.updated
+
+    def document(self) -> PageDocument:
+        """Return the JSON document of the result: the text, without the rest of the page."""
+        return PageDocument(
+            file=self.file,
+            layer=self.layer,
+            section=self.section,
+            content=self.content,
+            hash=self.hash,
+            bytes=self.size,
+            updated=self.updated,
+        )

@@ -10,9 +10,13 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable
+    from typing import Any, Self, TypeVar
 
     from looseleaf.memory.scope import Layer
+
+    Derived = TypeVar("Derived")
+
 
 EVERY_MODE = "all"
 BYTE_BUDGET = 8192
@@ -281,3 +285,50 @@ def _check_convention_path(filename: str, path: str) -> str:
     if any(casefold_name(part) in _PRIVATE_FOLDERS for part in path.split("/")):
         raise _build_error(filename, "convention_path", f"{path!r} leads into a private folder")
     return path
+
+
+# Registries by name, which are filled while a workspace opens, and never after.
+
+
+class NamedRegistry:
+    """A registry by name: the `noun` of its entries, and the `hook` that fills it."""
+
+    noun = "entry"
+    hook = ""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Any] = {}
+        self._derived: dict[Callable[[Any], Any], Any] = {}
+        self._is_frozen = False
+
+    def deregister(self, name: str) -> bool:
+        """Remove an entry; return whether it was there."""
+        self._refuse_if_frozen(name)
+        return self._entries.pop(name, None) is not None
+
+    def freeze(self) -> None:
+        """End the registration: from now on the entries stay the same."""
+        self._is_frozen = True
+
+    def derive(self, build: Callable[[Self], Derived]) -> Derived:
+        """Return what a function builds from the entries: once, from when they stay the same."""
+        if not self._is_frozen:
+            return build(self)
+        if build not in self._derived:
+            self._derived[build] = build(self)
+        derived: Derived = self._derived[build]
+        return derived
+
+    def _by_priority(self) -> tuple[Any, ...]:
+        """Return the entries by priority, then by name, whatever the order of registration."""
+        return self.derive(NamedRegistry._sort_by_priority)
+
+    def _sort_by_priority(self) -> tuple[Any, ...]:
+        return tuple(sorted(self._entries.values(), key=lambda entry: (entry.priority, entry.name)))
+
+    def _refuse_if_frozen(self, name: str) -> None:
+        if self._is_frozen:
+            raise Refused(
+                f"The {self.noun} {name} comes too late: register it while the workspace opens, in "
+                f"a plugin's {self.hook}."
+            )

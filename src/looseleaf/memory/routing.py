@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.history import History, Revision
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import Counts, Index, PastFinder
-    from looseleaf.memory.search.ranking import Filter, RankedPage
+    from looseleaf.memory.search.ranking import Counts, Filter, Index, PastFinder, RankedPage
     from looseleaf.memory.store import Change, Retention, Store
 
 

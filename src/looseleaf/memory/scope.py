@@ -81,7 +81,7 @@ def _check_path(name: str) -> None:
 
 
 def _check_characters(name: str) -> None:
-    from looseleaf.memory.text.hidden_characters import find_invisible
+    from looseleaf.memory.hidden_characters import find_invisible
 
     for character in name:
         if character in _FORBIDDEN:

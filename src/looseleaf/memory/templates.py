@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import day_of
-from looseleaf.memory.named_registry import NamedRegistry
-from looseleaf.memory.registry import OWNER, check_word
+from looseleaf.memory.registry import OWNER, NamedRegistry, check_word
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
-from looseleaf.errors.models import InvalidModel
+from looseleaf.errors.operations import InvalidModel
 from looseleaf.extras import MODELS, require_extra
-from looseleaf.models.echo import EchoModel
-from looseleaf.models.pydantic_ai.event_loop import LoopThread
-from looseleaf.models.retries import RetryingModel
-from looseleaf.setting_tables import Provider
-from looseleaf.settings import read_variable
+from looseleaf.models.model import Answer, Delta, Message, ToolCall, Usage
+from looseleaf.models.retries import LoopThread, RetryingModel
+from looseleaf.settings import Provider, read_variable
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from looseleaf.models.model import Model
-    from looseleaf.models.openai.model import OpenAIClients
-    from looseleaf.models.pydantic_ai.providers import Providers
+    from looseleaf.models.model import Model, Question
+    from looseleaf.models.openai import OpenAIClients
+    from looseleaf.models.pydantic_ai import Providers
     from looseleaf.settings import Settings
+
+
+# A model that needs no provider: it repeats the message, for demos and tests.
+
+
+CALL = "/call "
+
+
+class EchoModel:
+    """Repeats the message; `/call TOOL {…}` calls a tool, and its result is repeated."""
+
+    def __init__(self, name: str = "echo") -> None:
+        self.name = name
+
+    def ask(self, question: Question, should_stop: Callable[[], bool]) -> Iterator[Delta | Answer]:
+        """Stream the answer word by word."""
+        last = question.messages[-1]
+        calls: tuple[ToolCall, ...] = ()
+        text = f"{last.name} said: {last.text}" if last.role == "tool" else last.text
+        if last.role == "user" and text.startswith(CALL):
+            tool, _, arguments = text[len(CALL) :].strip().partition(" ")
+            place = f"echo-{len(question.messages)}"
+            calls, text = (ToolCall(place, tool, arguments or "{}"),), ""
+        for word in re.findall(r"\S+\s*|\s+", text):
+            if should_stop():
+                return
+            yield Delta(word)
+        input_words = sum(len(part.split()) for part in question.system)
+        input_words += sum(len(part.text.split()) for part in question.messages)
+        usage = Usage(1, input_words, len(text.split()))
+        yield Answer(Message(role="assistant", text=text, calls=calls), usage, self.name)
+
 
 ECHO = "echo"
 OLLAMA = "ollama"
@@ -102,7 +133,7 @@ class Models:
 
     def _open_compatible(self, loop_thread: LoopThread) -> OpenAIClients | Providers:
         if "compatible" not in self._connectors:
-            from looseleaf.models.openai.model import OpenAIClients
+            from looseleaf.models.openai import OpenAIClients
 
             self._connectors["compatible"] = OpenAIClients(loop_thread)
         return self._connectors["compatible"]
@@ -110,7 +141,7 @@ class Models:
     def _open_native(self, name: str, loop_thread: LoopThread) -> OpenAIClients | Providers:
         if "native" not in self._connectors:
             with require_extra(MODELS, f"The model {name}"):
-                from looseleaf.models.pydantic_ai.providers import Providers
+                from looseleaf.models.pydantic_ai import Providers
             self._connectors["native"] = Providers(loop_thread, cache=self._cache)
         return self._connectors["native"]
 

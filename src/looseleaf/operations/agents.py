@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from looseleaf.agents.config import AgentConfig
 from looseleaf.agents.record import AgentRecord
-from looseleaf.catalog.audit_event import build_event
+from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.model_tools import list_model_tools
 from looseleaf.catalog.new_ids import find_highest_agent_id
+from looseleaf.catalog.prompt_assembly import assemble
 from looseleaf.catalog.resolution import (
     agent_of,
     allow_page,
@@ -15,22 +18,28 @@ from looseleaf.catalog.resolution import (
     scope_of,
     shelf_of,
 )
+from looseleaf.catalog.tool_access import check_tool_names
 from looseleaf.errors import Unavailable
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.files.folders import casefold_name
+from looseleaf.memory.pages import MAIN
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
 from looseleaf.memory.templates import TemplateContext, find_starter
 from looseleaf.operations.history import forget
+from looseleaf.prompt.reports import PromptComparison, compare_prompts
 from looseleaf.times import format_date
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Literal
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Layer
+    from looseleaf.memory.store import PageEntry
+    from looseleaf.prompt.assembly import Assembly
 
 
 @value
@@ -264,3 +273,134 @@ def find_starter_text(context: Context, layer: Layer, filename: str, agent_name:
         date=format_date(context.clock()),
     )
     return find_starter(filename, template, context.parts.starters().functions)
+
+
+# A summary of the agents: how large their pages are against their budgets, and what changed.
+
+
+@value(kw_only=True)
+class AgentSummary:
+    """An agent at a glance. Its journal and its folders of pages are not counted."""
+
+    id: int
+    slug: str
+    name: str
+    status: str
+    memory_bytes: int  # of MEMORY.md
+    memory_budget: int  # 0 if it has none
+    bytes: int  # of all its pages
+    over_budget: tuple[str, ...]  # the pages that are larger than their budgets
+    changed: float  # when a page of it last changed, or 0 if it has none
+    changed_page: str
+    changed_by: str  # "" if nobody asked, or the history does not say
+
+
+@operation("looseleaf/summarize-agents", permission="read", categories=("agents",), read_only=True)
+def summarize_agents(
+    context: Context, agents: tuple[str, ...] | None = None, *, authors: bool = True
+) -> list[AgentSummary]:
+    """List agents with the size of their pages against the budgets, and their last changes.
+
+    Arguments:
+        agents: The slugs of the agents to look at; without it, every agent that one may see.
+        authors: Whether the history is asked who made each last change.
+    """
+    records = list_visible_agents(context)
+    if agents is not None:
+        by_slug = {record.slug: record for record in records}
+        for slug in agents:
+            if slug not in by_slug:
+                raise AgentMissing(slug, tuple(by_slug))
+        records = [by_slug[slug] for slug in agents]
+    return [_summarize(context, record, authors=authors) for record in records]
+
+
+def _summarize(context: Context, record: AgentRecord, *, authors: bool) -> AgentSummary:
+    entries = context.pages.store_for(record.shelf).list_layer(record.shelf)
+    sizes = {entry.filename: entry.bytes for entry in entries}
+    latest = max(entries, key=lambda entry: entry.updated, default=None)
+    return AgentSummary(
+        id=record.id,
+        slug=record.slug,
+        name=record.name,
+        status=record.status,
+        memory_bytes=sizes.get(MAIN, 0),
+        memory_budget=_find_budget(context, MAIN),
+        bytes=sum(sizes.values()),
+        over_budget=tuple(
+            name for name, size in sizes.items() if 0 < _find_budget(context, name) < size
+        ),
+        changed=latest.updated if latest else 0.0,
+        changed_page=latest.filename if latest else "",
+        changed_by=_find_author(context, record, latest) if authors and latest else "",
+    )
+
+
+def _find_budget(context: Context, filename: str) -> int:
+    registered_file = context.pages.registry.get(filename)
+    return (
+        registered_file.byte_budget if registered_file and registered_file.layer == "agent" else 0
+    )
+
+
+def _find_author(context: Context, record: AgentRecord, entry: PageEntry) -> str:
+    revision = context.history.latest(record.shelf.page(entry.filename))
+    return revision.actor if revision else ""
+
+
+# The preview of a configuration: what its policies would take out of an agent's prompt.
+
+
+@value
+class ToolDifference:
+    """One tool of a conversation, now and with the configuration that is tried."""
+
+    name: str
+    kind: Literal["same", "added", "removed"]
+
+
+@value
+class ConfigPreview:
+    """What a configuration would change; `prompt` compares the present prompt with the new one."""
+
+    agent: str
+    mode: str
+    prompt: PromptComparison
+    tools: tuple[ToolDifference, ...]
+
+
+@operation(
+    "looseleaf/preview-agent-config", permission="agents", categories=("agents",), read_only=True
+)
+def preview_config(
+    context: Context, agent: str | int, config: Mapping[str, Any], *, mode: str = "chat"
+) -> ConfigPreview:
+    """Show what keys of a configuration would add to and take out of a prompt; nothing is set.
+
+    Arguments:
+        agent: The agent to try the configuration on, by id or slug.
+        config: The keys to try, as `configure` takes them: each with its whole new value, and null
+            for a key that is taken out.
+        mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
+            own.
+    """
+    record = agent_of(context, agent)
+    new_config = AgentConfig(record.slug, config)
+    if new_config.has_tool_policy:
+        check_tool_names(context.parts.operations(), new_config.tool_policy)
+    read_context = context.with_permission("read")
+    before = assemble(read_context, mode, where=Where(record.id))
+    after = assemble(read_context, mode, where=Where(record.id), config=config)
+    after.request.agent.configuration.check()
+    comparison = compare_prompts(before, after, context.parts.chain().tokenizer)
+    tools = _compare_tools(read_context, before, after)
+    return ConfigPreview(record.slug, mode, comparison, tools)
+
+
+def _compare_tools(
+    context: Context, before: Assembly, after: Assembly
+) -> tuple[ToolDifference, ...]:
+    old = [tool.name for tool in list_model_tools(context, before.request)]
+    new = [tool.name for tool in list_model_tools(context, after.request)]
+    tools = [ToolDifference(name, "same" if name in new else "removed") for name in old]
+    return (*tools, *(ToolDifference(name, "added") for name in new if name not in old))

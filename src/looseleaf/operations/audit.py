@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from looseleaf.access.audit import AuditEntry, AuditFilter, AuditVerdict
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
-from looseleaf.catalog.schemas.paging import check_limit
+from looseleaf.catalog.json_values import LARGEST_INTEGER, check_limit
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import parse_date
 from looseleaf.times import DAY_SECONDS, parse_time

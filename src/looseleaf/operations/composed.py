@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
-from looseleaf.errors import Invalid, NotFound
-from looseleaf.memory.provenance import FROM_SYSTEM
-from looseleaf.memory.scope import DEFAULT_WHERE, Where
-from looseleaf.upkeep.generated_text import (
+from looseleaf.catalog.generated_pages import (
     TextSources,
     find_page_agent,
     generate_text,
     project_folder_of,
+    write_copy,
 )
-from looseleaf.upkeep.project_copy import write_copy
+from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
+from looseleaf.errors import Invalid, NotFound
+from looseleaf.memory.provenance import FROM_SYSTEM
+from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
+from looseleaf.operations.agents import create_agent, start_pages
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from looseleaf.catalog.context import Context
     from looseleaf.memory.registry import RegisteredFile
     from looseleaf.memory.scope import Layer, Scope
@@ -98,3 +101,25 @@ def sources_of(context: Context, user: int | None = None) -> TextSources:
         context.clock,
         find_page,
     )
+
+
+# The first pages of a workspace: records for its folders, a first agent, and the core pages.
+
+
+FIRST_AGENT = "main"
+
+
+def start_workspace(context: Context, folders: Iterable[str], agent: str = "") -> None:
+    """Add missing records of agents, create a first agent, start the core pages."""
+    known_slugs = {record.slug for record in context.parts.agents.records()}
+    new = [slug for slug in folders if slug not in known_slugs]
+    first = agent or ("" if known_slugs or new else FIRST_AGENT)
+    if first and first not in known_slugs and first not in new:
+        new.append(first)
+    for slug in new:
+        create_agent(context, slug)
+    start_pages(context, Shelf("shared"))
+    latest = context.history.latest(Shelf("shared").page("SITE.md"))
+    # A page from elsewhere, such as the original plugin's, is replaced only when asked.
+    if latest is None or not latest.hash or latest.operation == "compose":
+        compose(context, "SITE.md")

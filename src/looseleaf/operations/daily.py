@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.daily import DailyMemory
-    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.search.ranking import Index
 
 ANY_DAY = Day("2026", "01", "01").filename  # permissions are the same for all days
 

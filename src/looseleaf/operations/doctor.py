@@ -6,23 +6,27 @@ import json
 import os
 import sqlite3
 
-from looseleaf.agents.agent_list import list_readable_agents
-from looseleaf.agents.record import STATUSES
+from looseleaf.agents.record import STATUSES, list_readable_agents
+from looseleaf.catalog import page_checks as folder_condition
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.page_checks import (
+    CheckRun,
+    Checks,
+    Finding,
+    check_core_pages,
+    check_hidden_text,
+    list_shelves,
+)
 from looseleaf.catalog.prompt_assembly import assemble, build_host_limit
-from looseleaf.catalog.tools.names import find_unknown_tools
+from looseleaf.catalog.tool_access import find_unknown_tools
 from looseleaf.errors import LooseleafError
-from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.memory.scope import Shelf, Where
-from looseleaf.prompt.host_limit import concerns_person, fit_to_host, join_names
-from looseleaf.stores.database.audit_anchor import HOME
-from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
-from looseleaf.stores.disk.agents.record_files import RECORD
+from looseleaf.prompt.formats import concerns_person, fit_to_host, join_names
+from looseleaf.stores.database.audit_chain import HOME
+from looseleaf.stores.database.audit_chain import NAME as AUDIT_END
+from looseleaf.stores.disk.agent_records import RECORD
 from looseleaf.times import parse_time
-from looseleaf.upkeep import folder_condition
-from looseleaf.upkeep.core_pages import check_core_pages, list_shelves
-from looseleaf.upkeep.finding import CheckRun, Checks, Finding
-from looseleaf.upkeep.hidden_text import check_hidden_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.errors import Ambiguous, Invalid, NotFound
-from looseleaf.memory.page_text import MAIN
-from looseleaf.memory.pages import Saved, decode_text
+from looseleaf.memory.pages import MAIN, Saved, decode_text
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.store import Missing
 from looseleaf.operations.daily import open_journal

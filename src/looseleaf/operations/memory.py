@@ -6,8 +6,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import Invalid
 from looseleaf.memory import sections
-from looseleaf.memory.page_text import MAIN, PageText
-from looseleaf.memory.pages import Saved, decode_text
+from looseleaf.memory.pages import MAIN, PageText, Saved, decode_text
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.sections import Section
 from looseleaf.memory.store import Deleted, Found
@@ -225,7 +224,7 @@ def upload_page(
         allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
             "[rest unchanged]", which is refused otherwise.
     """
-    from looseleaf.catalog.encoded_data import decode_data
+    from looseleaf.catalog.json_values import decode_data
 
     content = decode_data(data)
     return write_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.budget import Budget
+from looseleaf.agents.config import Budget
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import (
     NO_WORKFLOW,
@@ -16,7 +16,7 @@ from looseleaf.catalog.prompt_assembly import (
 )
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
-from looseleaf.prompt.documents import (
+from looseleaf.prompt.assembly import (
     AnthropicPrompt,
     HookDocument,
     OpenAIPrompt,
@@ -176,8 +176,8 @@ def explain_prompt(  # noqa: PLR0913 - the same
         flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
-    from looseleaf.catalog.tools.model_tools import choose_request_tools
-    from looseleaf.prompt.explain import explain_prompt
+    from looseleaf.catalog.model_tools import choose_request_tools
+    from looseleaf.prompt.reports import explain_prompt
 
     workflow = Workflow(pipeline, flow, step)
     place, fields = select_workflow(context, where, workflow, with_tools=True)
@@ -221,7 +221,7 @@ def diff_prompts(
         step: The id of the step that asks on the first side; without it, the first AI step.
         other: The second side: only what differs from the first side is named in it.
     """
-    from looseleaf.prompt.compare import compare_prompts
+    from looseleaf.prompt.reports import compare_prompts
 
     workflow = Workflow(pipeline, flow, step)
     place, fields = select_workflow(context, where, workflow)
@@ -278,9 +278,9 @@ def check_prompt(  # noqa: PLR0913 - the same
         flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
-    from looseleaf.prompt.budget import find_overruns
-    from looseleaf.prompt.host_limit import fit_to_host
-    from looseleaf.upkeep.page_problems import find_prompt_problems
+    from looseleaf.catalog.page_checks import find_prompt_problems
+    from looseleaf.prompt.chain import find_overruns
+    from looseleaf.prompt.formats import fit_to_host
 
     chain = context.parts.chain()
     # Without a budget, so that everything that exceeds the configured ones is counted.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import PageFinder
-    from looseleaf.memory.search.ranking import Filter
+    from looseleaf.memory.search.ranking import Filter, PageFinder
     from looseleaf.memory.store import Store
 
 _MOST_UNSEEN = 50  # names that a result lists
@@ -112,7 +111,7 @@ def find(
             it, the agent's.
         copies: Whether generated copies of other pages, such as AGENTS.md, are among them, too.
     """
-    from looseleaf.memory.search.ranked import rank_pages
+    from looseleaf.memory.search.ranking import rank_pages
 
     shelf = _resolve_shelf(context, where)
     source = _open_source(context, shelf, as_of)
@@ -154,7 +153,7 @@ def _open_source(
     index = context.index()
     past_index = index.at(shelf, moment) if index is not None else None
     read_known = past_index.read if past_index is not None else None
-    from looseleaf.memory.search.visible_pages import VisiblePages
+    from looseleaf.memory.search.substring import VisiblePages
 
     if is_one_page:  # the error of this one page is the answer
         return _Source(PastPages(store, context.history, moment, read_known), past_index)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.audit_event import build_event
+from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.setting_tables import Provider, WordPressSite
-from looseleaf.settings import RUNTIME, Settings, check_runtime, load
+from looseleaf.settings import RUNTIME, Provider, Settings, WordPressSite, check_runtime, load
 from looseleaf.values import Secret, field_names, value
 
 TYPE_CHECKING = False

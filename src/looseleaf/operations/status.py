@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
-from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
+from looseleaf.errors.pages import AgentAmbiguous, AgentMissing
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.values import value
 from looseleaf.version import __version__

@@ -12,13 +12,13 @@ from looseleaf.access.principals import (
     authorize,
     lower_role,
 )
-from looseleaf.catalog.audit_event import build_event
+from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Forbidden
-from looseleaf.errors.access import CredentialMissing, InvalidUser, UserMissing
+from looseleaf.errors.operations import CredentialMissing, InvalidUser, UserMissing
+from looseleaf.memory.hidden_characters import find_invisible
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.operations.users import find_user, resolve_user
 from looseleaf.values import value
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from looseleaf.access.accounts import USER_STATUSES, Grant, User
-from looseleaf.access.credentials import hash_password
+from looseleaf.access.authentication import hash_password
 from looseleaf.access.principals import CAPABILITIES, ROLES, find_requirement
-from looseleaf.catalog.audit_event import build_event
+from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.new_ids import find_free_user_id
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Forbidden, NotFound
-from looseleaf.errors.access import InvalidUser, UserMissing
-from looseleaf.memory.text.hidden_characters import find_invisible
+from looseleaf.errors.operations import InvalidUser, UserMissing
+from looseleaf.memory.hidden_characters import find_invisible
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from looseleaf.catalog import dispatch
 from looseleaf.errors import InvalidName
-from looseleaf.memory.named_registry import NamedRegistry
-from looseleaf.memory.registry import OWNER, check_word
+from looseleaf.memory.registry import OWNER, NamedRegistry, check_word
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from looseleaf.operations import (
-    agent_summary,
     agents,
     audit,
     composed,
-    config_preview,
     daily,
     doctor,
     files,
@@ -20,6 +18,12 @@ from looseleaf.operations import (
     status,
     tokens,
     users,
+)
+from looseleaf.operations import (
+    agents as agent_summary,
+)
+from looseleaf.operations import (
+    agents as config_preview,
 )
 
 TYPE_CHECKING = False

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
-from looseleaf.plugins.core_files import register_core_files
+from looseleaf.memory.registry import OWNER
 from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
-    from looseleaf.catalog.parts import PartOpeners
+    from looseleaf.catalog.page_checks import Checks
     from looseleaf.catalog.registry import Operations
+    from looseleaf.catalog.services import PartOpeners
     from looseleaf.memory.composed import ComposedSections
-    from looseleaf.memory.named_registry import NamedRegistry
-    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.memory.registry import FileRegistry, NamedRegistry
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
     from looseleaf.plugins.endpoints import Endpoints
-    from looseleaf.prompt.directives.directive import Directives
+    from looseleaf.prompt.directive import Directives
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.finding import Checks
+
+
+# The pages that every workspace has.
+
+
+def register_core_files(
+    registry: FileRegistry, *, network: bool = False, agents_md: bool = False
+) -> None:
+    """Register the pages that every workspace has, as a plugin registers its own."""
+    # A table is easier to read than a column.
+    # fmt: off
+    if network:
+        registry.register(
+            "NETWORK.md", 5, layer="network", protected=True, composable=True, owner=OWNER,
+            label="Network", description="What is true of all workspaces here; generated.",
+        )
+    if agents_md:
+        # It holds the pages that prompts already have, so in a prompt it would double them.
+        registry.register(
+            "AGENTS.md", 5, protected=True, composable=True, modes=(), owner=OWNER,
+            convention_path="AGENTS.md", label="Coding agents",
+            description="One agent's memory for coding agents in a project; generated.",
+        )
+    registry.register(
+        "SITE.md", 5, layer="shared", protected=True, composable=True, owner=OWNER,
+        label="Site", description="What this workspace is; generated.",
+    )
+    registry.register(
+        "RULES.md", 7, layer="shared", protected=True, editable="manage_options", owner=OWNER,
+        label="Rules", description="What every agent here must and must not do.",
+    )
+    registry.register(
+        "SOUL.md", 10, protected=True, editable="admin", word_budget=500, owner=OWNER,
+        label="Identity", description="Who the agent is, how it speaks, what rules it follows.",
+    )
+    registry.register(
+        "USER.md", 20, layer="user", protected=True, word_budget=300, owner=OWNER,
+        label="User", description="Who the human is: background, preferences, working patterns.",
+    )
+    registry.register(
+        "MEMORY.md", 30, protected=True, word_budget=2000, owner=OWNER,
+        label="Memory", description="What the agent has learned: facts, decisions, lessons.",
+    )
+    # fmt: on
 
 
 class Defaults:
@@ -52,7 +95,7 @@ class Defaults:
     @hookimpl(tryfirst=True)
     def register_directives(self, directives: Directives) -> None:
         """Register the core directives."""
-        from looseleaf.prompt.directives.defaults import register_core_directives
+        from looseleaf.prompt.core_directives import register_core_directives
 
         register_core_directives(directives)
 
@@ -103,7 +146,7 @@ class Defaults:
     @hookimpl(tryfirst=True)
     def register_commands(self, commands: Commands) -> None:
         """Register the commands of the core and of the features."""
-        from looseleaf.plugins.core_commands import register_core_commands
+        from looseleaf.plugins.commands import register_core_commands
         from looseleaf.plugins.features import call_features
 
         register_core_commands(commands)

@@ -6,8 +6,7 @@ Nothing here imports a web framework: a handler is named by the feature or plugi
 from __future__ import annotations
 
 from looseleaf.errors import InvalidName, Refused
-from looseleaf.memory.named_registry import NamedRegistry
-from looseleaf.memory.registry import OWNER
+from looseleaf.memory.registry import OWNER, NamedRegistry
 from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from looseleaf.memory.registry import OWNER
@@ -9,21 +10,28 @@ from looseleaf.plugins.hooks import Implementation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.catalog.parts import WorkspaceServices
+    from looseleaf.catalog.services import WorkspaceServices
 
 # A feature may use the features above it. Modules are named, not imported: the first hook that
 # asks the features loads them, and a command that reads or writes a page asks none.
 FEATURES = (
-    "looseleaf.chat.plugin",
-    "looseleaf.workflows.plugin",
-    "looseleaf.upkeep.plugin",
-    "looseleaf.bundles.plugin",
-    "looseleaf.bundles.importers.plugin",
-    "looseleaf.bundles.backup.plugin",
+    "looseleaf.features.chat.plugin",
+    "looseleaf.features.workflows.plugin",
+    "looseleaf.features.upkeep.plugin",
+    "looseleaf.features.bundles.plugin",
+    "looseleaf.features.imports.plugin",
+    "looseleaf.features.backup.plugin",
 )
 
 # Modules with the hooks that features add for plugins.
-HOOKSPECS = ("looseleaf.workflows.hookspecs",)
+HOOKSPECS = ("looseleaf.features.workflows.hookspecs",)
+
+
+def list_template_folders() -> dict[str, str]:
+    """Return the folder of each feature's templates, by the name of the feature."""
+    package = os.path.dirname(os.path.dirname(__file__))
+    names = [name.split(".")[-2] for name in FEATURES]
+    return {name: f"{package}/features/{name}/templates" for name in names}
 
 
 def list_feature_entries(parts: WorkspaceServices) -> dict[str, list[tuple[str, str]]]:

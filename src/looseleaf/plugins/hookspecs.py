@@ -13,8 +13,9 @@ import pluggy
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
-    from looseleaf.catalog.parts import PartOpeners
+    from looseleaf.catalog.page_checks import Checks
     from looseleaf.catalog.registry import Operations
+    from looseleaf.catalog.services import PartOpeners
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.pages import Changed
     from looseleaf.memory.registry import FileRegistry
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from looseleaf.plugins.commands import Commands
     from looseleaf.plugins.endpoints import Endpoints
     from looseleaf.prompt.assembly import Assembly
-    from looseleaf.prompt.directives.directive import Directives
-    from looseleaf.prompt.filters import Filters
+    from looseleaf.prompt.directive import Directives, Filters
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.finding import Checks
 
 hookspec = pluggy.HookspecMarker("looseleaf")
 

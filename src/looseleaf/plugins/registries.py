@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeVar
 
     from looseleaf.catalog.context import Context
-    from looseleaf.catalog.parts import PartOpeners
+    from looseleaf.catalog.generated_pages import GeneratedPages
     from looseleaf.catalog.registry import Operations
+    from looseleaf.catalog.services import PartOpeners
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
-    from looseleaf.memory.named_registry import NamedRegistry
     from looseleaf.memory.pages import Changed, MemoryPages
     from looseleaf.memory.policy import PolicyDecision
+    from looseleaf.memory.registry import NamedRegistry
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.hooks import Hooks, Plugin
     from looseleaf.prompt.chain import Chain
     from looseleaf.prompt.request import Request, Tool
-    from looseleaf.upkeep.generated_pages import GeneratedPages
 
     Registry = TypeVar("Registry", bound=NamedRegistry)
 else:
@@ -32,7 +32,7 @@ else:
 
 def _decide_tools(request: Request) -> Iterable[tuple[Tool, PolicyDecision]]:
     """Decide about the tools that a request brings; few requests bring any."""
-    from looseleaf.catalog.tools.access import decide_request_tools
+    from looseleaf.catalog.tool_access import decide_request_tools
 
     return decide_request_tools(request)
 
@@ -93,8 +93,8 @@ class Registries:
     def chain(self) -> Chain:
         """Return the chain of directives."""
         if self._chain is None:
-            from looseleaf.prompt.build import open_chain
-            from looseleaf.prompt.directives.page_sources import PresentSources
+            from looseleaf.prompt.chain import open_chain
+            from looseleaf.prompt.directive import PresentSources
 
             chain = open_chain(
                 self.hooks.settings,
@@ -114,8 +114,8 @@ class Registries:
     def generated_pages(self) -> GeneratedPages:
         """Return the generated pages, which follow changes of their sources."""
         if self._generated_pages is None:
+            from looseleaf.catalog.generated_pages import GeneratedPages
             from looseleaf.operations.composed import sources_of
-            from looseleaf.upkeep.generated_pages import GeneratedPages
 
             context = self.workspace.context
             self._generated_pages = GeneratedPages(
@@ -134,7 +134,7 @@ class Registries:
 
         typed_config = AgentConfig("", config)
         if typed_config.has_tool_policy:
-            from looseleaf.catalog.tools.names import check_tool_names
+            from looseleaf.catalog.tool_access import check_tool_names
 
             check_tool_names(self.operations(), typed_config.tool_policy)
 
@@ -156,7 +156,7 @@ class Registries:
 
     def part_openers(self) -> PartOpeners:
         """Return the functions that open the parts of features and plugins."""
-        from looseleaf.catalog.parts import PartOpeners
+        from looseleaf.catalog.services import PartOpeners
 
         return self.registry_for("register_parts", parts=PartOpeners)
 
@@ -173,7 +173,7 @@ class Registries:
     def plugins(self) -> tuple[Plugin, ...]:
         """List the plugins, the built-in one first, each with its entries."""
         from looseleaf.plugins.features import list_feature_entries
-        from looseleaf.plugins.listing import list_plugins
+        from looseleaf.plugins.loader import list_plugins
 
         pages = (self.pages.registry, self.composed_sections(), self.starters())
         entries = list_feature_entries(self.workspace.context.parts)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
+from looseleaf.prompt.outputs import Data, File, LeftOut, Text
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.prompt.directives.directive import Directive
+    from typing import NotRequired, TypedDict
+
+    from looseleaf.prompt.directive import Directive
     from looseleaf.prompt.request import Request
+else:
+    TypedDict = dict
+
 
 BETWEEN = "\n\n"
 # The rules by which a page is not in a prompt that should have it.
@@ -110,3 +115,87 @@ class Assembly:
     def stable_text(self) -> str:
         """The beginning of the text that stays the same while pages and request do."""
         return BETWEEN.join(piece.text for piece in self.stable if piece.text)
+
+
+# A prompt as JSON has it, in each of its formats.
+
+
+class PromptFile(TypedDict):
+    """A file that a message names."""
+
+    path: str
+    media_type: str
+    bytes: int
+
+
+class PromptMessage(TypedDict):
+    """One message of a prompt, and where it comes from."""
+
+    role: str
+    directive: str
+    name: str
+    file: NotRequired[PromptFile]
+    content: str
+
+
+class PromptDocument(TypedDict):
+    """A prompt with everything that is known of it."""
+
+    agent: str
+    mode: str
+    user: int
+    hash: str
+    messages: list[PromptMessage]
+
+
+class OpenAIMessage(TypedDict):
+    """A message as OpenAI-compatible endpoints take it."""
+
+    role: str
+    content: str
+
+
+class OpenAIPrompt(TypedDict):
+    """A prompt as OpenAI-compatible endpoints take it."""
+
+    messages: list[OpenAIMessage]
+
+
+class CacheControl(TypedDict):
+    """The mark of the last block that Anthropic keeps in its cache."""
+
+    type: str
+
+
+class AnthropicBlock(TypedDict):
+    """A block of text as Anthropic takes it."""
+
+    type: str
+    text: str
+    cache_control: NotRequired[CacheControl]
+
+
+class AnthropicPrompt(TypedDict):
+    """A prompt as Anthropic takes it."""
+
+    system: list[AnthropicBlock]
+
+
+class PromptText(TypedDict):
+    """A prompt as one text."""
+
+    text: str
+
+
+class HookOutput(TypedDict):
+    """The context for the model of a coding agent."""
+
+    hookEventName: str  # noqa: N815 - as hosts name it
+    additionalContext: str  # noqa: N815 - as hosts name it
+
+
+class HookDocument(TypedDict):
+    """The document that a coding agent reads from the hook that starts a session."""
+
+    hookSpecificOutput: HookOutput  # noqa: N815 - as hosts name it
+    systemMessage: NotRequired[str]  # noqa: N815 - as hosts name it

@@ -2,30 +2,359 @@
 
 from __future__ import annotations
 
+import json
+import re
+from itertools import pairwise
+
 from looseleaf.errors import Invalid
-from looseleaf.prompt.directives.outputs import File
-from looseleaf.prompt.documents import (
+from looseleaf.memory.sections import list_sections
+from looseleaf.prompt.assembly import (
+    BETWEEN,
     AnthropicBlock,
     AnthropicPrompt,
+    Assembly,
     HookDocument,
+    HookOutput,
     OpenAIMessage,
     OpenAIPrompt,
+    Piece,
     PromptDocument,
     PromptFile,
     PromptMessage,
     PromptText,
 )
-from looseleaf.prompt.host_limit import build_hook_document, concerns_person
+from looseleaf.prompt.chain import rank_of, rank_places
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.outputs import GENERATED_PAGE, OWN_PAGE, File, LeftOut, Text, format_block
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Callable, Sequence
+    from typing import Literal, TypeAlias
 
-    from looseleaf.prompt.assembly import Assembly, Piece
+    Unit = Literal["utf-16", "utf-8"]
 
     Prompt: TypeAlias = (
         "PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument"
     )
+
+
+# A part of a page: whole sections as long as there is room, then whole lines of one more.
+# A paragraph that is one long line is cut between words if most of the room would stay empty.
+
+
+_LONGEST_FENCE = 2 * 64
+_CUT = " […]"
+_LONGEST_WORD = 40  # not every language has spaces
+_LEAST_USE = 4  # a quarter of the room: a long line is cut if more stays empty
+_LINES = re.compile(r"[^\n]*\n|[^\n]+$")
+
+
+@value
+class Excerpt:
+    """A page of which a part is given, and how much that is."""
+
+    piece: Piece
+    extent: str
+
+
+def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | None:
+    """Return as much of a page as fits, in the order of the page, or None if not a line does."""
+    item = piece.item
+    if not isinstance(item, Text) or item.source is None:
+        return None
+    text = piece.text.partition("\n")[2].rpartition("\n")[0]
+    total = _count_lines(text)
+    longest = format_block(item.source, "", part=_format_extent(total, total))
+    part = _choose_part(text, room - count(longest) - _LONGEST_FENCE, count)
+    if not part.strip():
+        return None
+    extent = _format_extent(_count_lines(part), total)
+    block_text = format_block(item.source, part, part=extent)
+    return Excerpt(Piece(piece.directive, Text(block_text, item.source), block_text), extent)
+
+
+def _format_extent(lines: int, total: int) -> str:
+    return f"{lines:,} of {total:,} lines"
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _choose_part(text: str, room: int, count: Callable[[str], int]) -> str:
+    starts = [0, *(section.start for section in list_sections(text)), len(text)]
+    segments = [text[start:end] for start, end in pairwise(starts)]
+    parts: dict[int, str] = {}
+    most_empty = room // _LEAST_USE
+    for place, segment in enumerate(segments):
+        size = count(segment)
+        if size <= room:
+            parts[place] = segment
+            room -= size
+    first = next((place for place in range(len(segments)) if place not in parts), None)
+    if first is not None:
+        parts[first] = _take_lines(segments[first], room, count, most_empty)
+    return "".join(parts[place] for place in sorted(parts))
+
+
+def _take_lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
+    """Return the first lines of a section, as many as fit."""
+    lines = []
+    for line in _LINES.findall(segment):
+        size = count(line)
+        if size > room:
+            if room > most_empty:
+                lines.append(_take_words(line, room, count))
+            break
+        lines.append(line)
+        room -= size
+    return "".join(lines)
+
+
+def _take_words(line: str, room: int, count: Callable[[str], int]) -> str:
+    """Return the first words of a line, as many as fit, with a sign that there are more."""
+    room -= count(_CUT + "\n")
+    # A count is never less than the number of characters.
+    low, high = 0, min(len(line), max(room, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(line[:middle]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    space = line.rfind(" ", max(low - _LONGEST_WORD, 0), low)
+    words = line[: space if space > 0 else low]
+    return f"{words}{_CUT}\n" if words.strip() else ""
+
+
+# A coding agent's limit for the output of a hook: important pages are kept, others are named.
+# A host that is given more than its limit shows its model a short preview instead, so a hook
+# that prints a little too much gives nearly nothing.
+
+
+LIMIT = 10_000
+LEAST = 1_000
+# Claude Code counts as JavaScript does. Codex counts tokens, four bytes each. Bytes are never
+# fewer than characters, so they are safe for a host that nobody named.
+UNITS: dict[str, Unit] = {"any": "utf-8", "claude-code": "utf-16", "codex": "utf-8"}
+HOSTS = tuple(UNITS)
+
+# The characters of JSON for one that a terminal would not show: \uXXXX, or a pair of them.
+_ESCAPE, _LONG_ESCAPE = 6, 12
+_SMALL = 10  # words of a directive below a tenth of the room come before a cut page
+_MOST_NAMES = 8
+_LONGEST_EXTENT = "000,000 of 000,000 lines"
+
+
+INCOMPLETE = "looseleaf: a part of the memory is missing here. See: looseleaf prompt check --hook"
+
+
+def build_hook_document(text: str, *, incomplete: bool) -> HookDocument:
+    """Return the document that Claude Code and Codex read from the hook that starts a session."""
+    output = HookOutput(hookEventName="SessionStart", additionalContext=text)
+    document = HookDocument(hookSpecificOutput=output)
+    if incomplete:
+        document["systemMessage"] = INCOMPLETE
+    return document
+
+
+# The characters around the text in the hook's JSON: a message to the person and a line's end.
+_ENVELOPE = len(json.dumps(build_hook_document("", incomplete=True))) + 1
+
+
+@value
+class HostLimit:
+    """How many characters a host takes, and how a page that did not fit can be read."""
+
+    host: str = "any"
+    characters: int = LIMIT
+    command: str = "looseleaf memory read"  # a file's name is added
+    agent: str = ""
+
+    @staticmethod
+    def normal(host: str, characters: int, command: str, agent: str) -> tuple[str, int, str, str]:
+        """Refuse an unknown host, and a limit under which nothing would fit."""
+        if host not in UNITS:
+            raise Invalid(f"Invalid host {host!r}. Available hosts: {', '.join(HOSTS)}.")
+        if type(characters) is not int or characters < LEAST:
+            raise Invalid(f"A hook's output needs room for at least {LEAST:,} characters.")
+        return host, characters, command, agent
+
+    def count(self, text: str) -> int:
+        """Count a text as this host does, in the longest JSON that it can become."""
+        json_text = json.dumps(text, ensure_ascii=False)[1:-1]
+        extra_characters = sum(
+            json_text.count(sign) * (_ESCAPE if sign <= "\uffff" else _LONG_ESCAPE)
+            for sign in set(json_text)
+            if not sign.isprintable()
+        )
+        if UNITS[self.host] == "utf-8":
+            return len(json_text.encode()) + extra_characters
+        return len(json_text.encode("utf-16-le")) // 2 + extra_characters
+
+    def output_size(self, assembly: Assembly) -> int:
+        """Count the characters that a hook prints for a prompt, at most."""
+        return self.count(assembly.text) + _ENVELOPE
+
+
+def _say_nothing(_view: object) -> tuple[Text, ...]:
+    return ()
+
+
+HOST_LIMIT = Directive(
+    name="host-limit", priority=90, make=_say_nothing, description="Name what did not fit."
+)
+
+
+def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
+    """Return a prompt that the host takes whole; pages stay in their order."""
+    if limit.output_size(assembly) <= limit.characters:
+        return assembly
+    careful = _Fitting(assembly, limit).fit()
+    # The notice of what is missing took less room than the longest one could have.
+    closer = _Fitting(assembly, limit, limit.count(careful.pieces[-1].text)).fit()
+    return closer if limit.output_size(closer) <= limit.characters else careful
+
+
+class _Fitting:
+    """The fitting of a prompt into a host's limit, with room for a notice of what is missing."""
+
+    def __init__(self, assembly: Assembly, limit: HostLimit, notice_size: int = 0) -> None:
+        self.assembly, self.limit = assembly, limit
+        self.pieces = list(assembly.pieces)
+        self.between = limit.count(BETWEEN)
+        self.truncated: dict[str, str] = {}  # how much of each page is given
+        self.room = limit.characters - _ENVELOPE
+        self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
+        self.own_places = [place for place in rank_places(self.pieces) if self._is_own(place)]
+        longest = self._format_notice(
+            {self.pieces[place].name: _LONGEST_EXTENT for place in self.own_places}, self.pages
+        )
+        self.names_fit = self._count_size(longest) < self.room // 2
+        shortest = self._format_notice({}, [])
+        size = notice_size or limit.count(longest if self.names_fit else shortest)
+        self.room -= size + self.between
+
+    def fit(self) -> Assembly:
+        """Decide piece by piece, the most important first, and name what is missing at the end."""
+        words = [place for place in range(len(self.pieces)) if self._is_words(place)]
+        small = [place for place in words if self._size_of(place) <= self.room // _SMALL]
+        large = [place for place in words if place not in small]
+        first, later = small[:1], small[1:]
+        self._keep_whole(first)  # how to read pages
+        if sum(map(self._size_of, self.own_places)) > self.room:
+            # A page must be cut anyway, and loses little more to a few words.
+            self._keep_whole(later)
+            later = []
+        self._share(self.own_places)
+        other_places = [
+            place for place in rank_places(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
+        ]
+        self._keep_whole([*later, *large, *other_places])
+        notice = self._build_closing_notice()
+        return Assembly(
+            self.assembly.request,
+            (*self.pieces, Piece(HOST_LIMIT, Text(notice), notice)),
+            self.assembly.moment,
+            truncated=tuple(name for name in self.pages if name in self.truncated),
+        )
+
+    def _build_closing_notice(self) -> str:
+        names = {piece.name for piece in self.pieces if piece.text}
+        omitted_names = [name for name in self.pages if name not in names]
+        return (
+            self._format_notice(self.truncated, omitted_names)
+            if self.names_fit
+            else self._format_notice({}, [])
+        )
+
+    def _is_words(self, place: int) -> bool:
+        """Return whether a piece is a directive's own words, or a notice that a page is missing."""
+        piece = self.pieces[place]
+        return bool(piece.text) and (not piece.injected or rank_of(piece) == 0)
+
+    def _is_own(self, place: int) -> bool:
+        return rank_of(self.pieces[place]) == OWN_PAGE
+
+    def _count_size(self, text: str) -> int:
+        return self.limit.count(text) + self.between
+
+    def _size_of(self, place: int) -> int:
+        return self._count_size(self.pieces[place].text)
+
+    def _keep_whole(self, places: list[int]) -> None:
+        for place in places:
+            size = self._size_of(place)
+            if size <= self.room:
+                self.room -= size
+            else:
+                self._leave_out(place, size)
+
+    def _share(self, places: list[int]) -> None:
+        """Fit the pages that matter most: short ones whole, of long ones a part."""
+        by_size = sorted(places, key=self._size_of)
+        for number, place in enumerate(by_size):
+            share = self.room // (len(by_size) - number)
+            size = self._size_of(place)
+            if size <= share:
+                self.room -= size
+                continue
+            part = cut_page(self.pieces[place], share - self.between, self.limit.count)
+            if part is None:
+                self._leave_out(place, size)
+                continue
+            self.pieces[place] = part.piece
+            self.truncated[part.piece.name] = part.extent
+            self.room -= self._size_of(place)
+
+    def _leave_out(self, place: int, size: int) -> None:
+        piece = self.pieces[place]
+        if not piece.injected:
+            self.pieces[place] = replace(piece, text="")
+            return
+        source = piece.item.source if isinstance(piece.item, Text) else None
+        reason = (
+            f"it takes {size:,} characters of the {self.limit.characters:,} that the host takes"
+        )
+        left_out = LeftOut(
+            piece.name, "over_budget", piece.layer, len(piece.text.encode()), reason, source
+        )
+        self.pieces[place] = Piece(piece.directive, left_out)
+
+    def _format_notice(self, truncated: dict[str, str], omitted_names: list[str]) -> str:
+        parts = ["Not all of your memory fits here."]
+        if truncated:
+            names = join_names([f"{name} ({extent})" for name, extent in truncated.items()])
+            parts.append(f"In part: {names}.")
+        if omitted_names:
+            parts.append(f"Left out: {join_names(omitted_names)}.")
+        agent = f" --agent {self.limit.agent}" if self.limit.agent else ""
+        parts.append(
+            "Read the rest before you rely on it: with the tool get_agent_memory (file), or by "
+            f"`{self.limit.command} FILE{agent}`."
+        )
+        return f"[{' '.join(parts)}]"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Name the first pages of a list, and return how many more there are."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
+
+
+def concerns_person(assembly: Assembly) -> bool:
+    """Return whether a person should know: a page that someone wrote is missing or cut."""
+    if assembly.truncated:
+        return True
+    missing = [piece.item for piece in assembly.pieces if piece.name in assembly.omitted]
+    return any(
+        isinstance(item, LeftOut) and (item.source is None or item.source.rank < GENERATED_PAGE)
+        for item in missing
+    )
+
 
 HOOKS = ("session-start",)
 FORMATS = ("text", "json", "openai", "anthropic", "hook")

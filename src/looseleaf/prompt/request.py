@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.agents.budget import NO_BUDGET, Budget
+from looseleaf.agents.config import NO_BUDGET, Budget
 from looseleaf.memory.registry import check_mode, check_word
 from looseleaf.values import value
 

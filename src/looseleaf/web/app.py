@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -10,43 +11,113 @@ from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import PAGE_SUFFIXES
-from looseleaf.web import api_page, health, login, metrics
-from looseleaf.web.admin.site import AdminSite
-from looseleaf.web.health import RecentFaults, TaskAttention
+from looseleaf.web import health, login
+from looseleaf.web import health as metrics
+from looseleaf.web.admin.site import AdminSite, site_of
+from looseleaf.web.health import ROUTE, Metrics, RecentFaults, TaskAttention
 from looseleaf.web.http import responses
 from looseleaf.web.http.authentication import Authenticator
-from looseleaf.web.http.body_budget import BodyBudget
-from looseleaf.web.http.buffered_body import BufferedBody
+from looseleaf.web.http.bodies import BodyBudget, BufferedBody
 from looseleaf.web.http.guard import Guard
-from looseleaf.web.http.open_streams import OpenStreams
-from looseleaf.web.http.recent_requests import RecentRequests
-from looseleaf.web.http.request_errors import RequestError
-from looseleaf.web.http.request_id import activity_of
-from looseleaf.web.http.workers import ServerThreads
-from looseleaf.web.mcp_mount import McpMount
-from looseleaf.web.metrics import ROUTE, Metrics
+from looseleaf.web.http.request_log import RecentRequests, activity_of
+from looseleaf.web.http.responses import JSON, RequestError, encode_json
+from looseleaf.web.http.workers import OpenStreams, ServerThreads
 from looseleaf.web.rest import abilities, pages
-from looseleaf.web.rest.calls import respond
+from looseleaf.web.rest.calls import authenticator_of, respond
 from looseleaf.web.rest.endpoints import DAY, NAMESPACE, list_endpoints
-from looseleaf.web.rest.fast_read import FastPageReads
+from looseleaf.web.rest.openapi import build_document
+from looseleaf.web.rest.pages import FastPageReads
 from looseleaf.web.uploads import MOST_UPLOADS, OVERHEAD
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from looseleaf.access.principals import Principal
-    from looseleaf.mcp_server.http import HttpServer
+    from looseleaf.mcp.http import HttpServer
     from looseleaf.plugins.endpoints import Endpoint
     from looseleaf.workspace import Workspace
 
     Handler = Callable[[Request], Awaitable[Response]]
+
+
+# The description of the API: for people a page that lists every route, for programs OpenAPI.
+
+
+async def show_api(request: Request) -> Response:
+    """Return the page that lists every route; it reads /openapi.json."""
+    return site_of(request).bare_page(request, "api.html", {"title": "API"})
+
+
+async def show_openapi(request: Request) -> Response:
+    """Return the OpenAPI document."""
+    state = request.app.state
+    if not hasattr(state, "openapi"):
+        context = authenticator_of(request).workspace.context
+        state.openapi = encode_json(build_document(context))
+    return Response(state.openapi, media_type=JSON)
+
+
+# The MCP server at `/mcp`, loaded while the web server already answers.
+# The official SDK takes longer to import than everything else of the server together. A request
+# to `/mcp` waits until the SDK is loaded; no other request waits.
+
+
+class McpMount:
+    """An ASGI application in front of the MCP server, which is built in a thread of its own.
+
+    `on_load` is called in that thread when the server is built.
+    """
+
+    def __init__(
+        self, build: Callable[[], HttpServer], on_load: Callable[[], None] = lambda: None
+    ) -> None:
+        self._build, self._on_load = build, on_load
+        self._server: asyncio.Future[HttpServer] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Load the MCP server and let it serve during the block."""
+        server = self._server = asyncio.get_running_loop().create_future()
+        is_over = asyncio.Event()
+        # One task enters and leaves the server, as its task groups require.
+        task = asyncio.create_task(self._serve(server, is_over))
+        try:
+            yield
+        finally:
+            is_over.set()
+            await task
+            if not server.done():
+                server.cancel()
+
+    async def _serve(self, ready: asyncio.Future[HttpServer], is_over: asyncio.Event) -> None:
+        try:
+            server = await asyncio.to_thread(self._load)
+        except Exception as error:  # noqa: BLE001 - every request to /mcp gets the error
+            ready.set_exception(error)
+            ready.exception()  # retrieved here, since perhaps no request does
+            return
+        async with server.running():
+            ready.set_result(server)
+            await is_over.wait()
+
+    def _load(self) -> HttpServer:
+        server = self._build()
+        self._on_load()
+        return server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, once the MCP server is loaded."""
+        if self._server is None:
+            raise RuntimeError("the MCP server is called outside `running`")
+        server = await asyncio.shield(self._server)
+        await server(scope, receive, send)
 
 
 class PageName(Convertor[str]):
@@ -101,8 +172,8 @@ HANDLERS: dict[str, dict[str, Handler]] = {
     "/session": {"GET": login.show_session},
     "/health": {"GET": health.show_health},
     "/metrics": {"GET": metrics.show_metrics},
-    "/openapi.json": {"GET": api_page.show_openapi},
-    "/docs": {"GET": api_page.show_api},
+    "/openapi.json": {"GET": show_openapi},
+    "/docs": {"GET": show_api},
     "/": {"GET": login.redirect_to_admin},
 }
 
@@ -168,7 +239,7 @@ def build_mcp_server(
     workspace: Workspace, authenticator: Authenticator, workers: ServerThreads, *, stateless: bool
 ) -> HttpServer:
     """Build the MCP server with the authentication of the web server."""
-    from looseleaf.mcp_server.http import HttpServer
+    from looseleaf.mcp.http import HttpServer
 
     def principal_of(scope: Scope) -> Principal:
         scope[ROUTE] = MCP

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 from looseleaf.access.audit import Event
 from looseleaf.access.authentication import SESSION_SECONDS
 from looseleaf.access.principals import SESSION
-from looseleaf.errors.access import Unauthenticated
+from looseleaf.errors.operations import Unauthenticated
 from looseleaf.memory.provenance import FROM_USER, PERSON
 from looseleaf.values import replace
 from looseleaf.web.admin.forms import parse_form, read_form
@@ -27,10 +27,8 @@ from looseleaf.web.http.authentication import (
     session_cookie_of,
 )
 from looseleaf.web.http.bodies import FORM, as_object, media_type_of
-from looseleaf.web.http.preconditions import refuse_precondition
-from looseleaf.web.http.request_errors import RequestError
-from looseleaf.web.http.request_id import activity_of
-from looseleaf.web.http.responses import answer
+from looseleaf.web.http.request_log import activity_of
+from looseleaf.web.http.responses import RequestError, answer, refuse_precondition
 from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
 
 if TYPE_CHECKING:

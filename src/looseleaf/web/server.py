@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import logging
@@ -9,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,20 +23,53 @@ from looseleaf.access.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
-from looseleaf.web import server_log
 from looseleaf.web.app import build_application
+from looseleaf.web.http import request_log as server_log
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.http.guard import OWN_NAME
-from looseleaf.web.worker_start import AfterFirstAnswer
 from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from looseleaf.catalog.context import Context
     from looseleaf.settings import Settings
+
+
+# What starts after the server's first answer, so that no request waits for it.
+
+
+LATEST_SECONDS = 3.0  # after the start, when no request has come
+
+
+class AfterFirstAnswer:
+    """Calls a function once, in a thread, after the first answer or after some seconds."""
+
+    def __init__(self, app: ASGIApp, start: Callable[[], None]) -> None:
+        self._app, self._start = app, start
+        self._is_begun = False
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Pass a request on, and call the function after the first one."""
+        # Not a coroutine of its own: every request passes here.
+        pass_on = self._app if self._is_begun else self._pass_first
+        return pass_on(scope, receive, send)
+
+    async def _pass_first(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            asyncio.get_running_loop().call_later(LATEST_SECONDS, self._begin)
+        await self._app(scope, receive, send)
+        if scope["type"] == "http":
+            self._begin()
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            name = "looseleaf-server-start"
+            threading.Thread(target=self._start, name=name, daemon=True).start()
+
 
 GRACE_SECONDS = 10
 BACKLOG = 2048

@@ -9,8 +9,8 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
-from looseleaf.web.http.body_budget import build_too_busy
-from looseleaf.web.http.request_errors import RequestError, build_too_large
+from looseleaf.web.http.bodies import build_too_busy
+from looseleaf.web.http.responses import RequestError, build_too_large
 from looseleaf.web.rest.calls import authenticator_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from looseleaf.web.http.body_budget import BodyBudget
+    from looseleaf.web.http.bodies import BodyBudget
 
 FORM = "multipart/form-data"
 OVERHEAD = 65_536  # bytes of a form besides its file: borders, headers and fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from looseleaf.memory.text.comments import without_comments
+from looseleaf.memory.comments import without_comments
 from tests.cli.conftest import Run
 
 

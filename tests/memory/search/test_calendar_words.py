@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.memory.search.calendar_words import build_day_terms, parse_question_dates
+from looseleaf.memory.search.words import build_day_terms, parse_question_dates
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.search.bounds import BOUNDS, Bounds
-from looseleaf.memory.search.matches import MatchCollector
+from looseleaf.memory.search.results import BOUNDS, Bounds
+from looseleaf.memory.search.substring import MatchCollector
 
 
 def collect(

@@ -6,15 +6,16 @@ from collections import Counter
 
 import pytest
 
-from looseleaf.memory.search.folding import fold_content
-from looseleaf.memory.search.passages import MOST_CHARACTERS, build_passage
 from looseleaf.memory.search.ranking import (
+    MOST_CHARACTERS,
     MOST_COUNTED,
     ScannedWords,
+    build_passage,
     count_words,
     parse_question,
     rank,
 )
+from looseleaf.memory.search.results import fold_content
 from looseleaf.memory.search.words import stem_lines
 from tests.memory import labelled
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from looseleaf.errors import InvalidDate, InvalidName
 from looseleaf.errors.pages import InvalidQuery, PageMissing
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.search.folding import count_lines, fold_content
-from looseleaf.memory.search.ranked import rank_pages
-from looseleaf.memory.search.results import SearchResults
+from looseleaf.memory.search.ranking import rank_pages
+from looseleaf.memory.search.results import SearchResults, count_lines, fold_content
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.stores.disk.store import DiskStore
 

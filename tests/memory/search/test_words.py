@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.memory.search.folding import fold_content
+from looseleaf.memory.search.results import fold_content
 from looseleaf.memory.search.words import is_question, parse_question_terms, split_words, stem_lines
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from looseleaf.access.accounts import Credential, Grant, User
 from looseleaf.access.audit import AuditVerdict, Event
-from looseleaf.errors.access import UserExists
+from looseleaf.errors.operations import UserExists
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from looseleaf.access.audit import AuditVerdict, Event
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
-from looseleaf.stores.database.audit_anchor import BEGINNING, NAME, AuditAnchor
-from looseleaf.stores.database.audit_verification import REMOVAL, format_removal
+from looseleaf.stores.database.audit import REMOVAL, format_removal
+from looseleaf.stores.database.audit_chain import BEGINNING, NAME, AuditAnchor
 from looseleaf.stores.database.database import Database
 from tests.conftest import Clock
 

@@ -21,12 +21,12 @@ from alembic.script import ScriptDirectory
 
 from looseleaf.access.audit import Event
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
-from looseleaf.stores.database import schema_revision, tables
+from looseleaf.stores.database import database as schema_revision
+from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.row_digests import list_counted_tables
-from looseleaf.stores.database.settings_and_audit import HEAD, open_settings_and_audit
-from looseleaf.stores.database.sqlite_file import FILE
+from looseleaf.stores.database.settings_and_audit import FILE, HEAD, open_settings_and_audit
 from tests.conftest import FULL
 
 STATE_ROWS = 2 + len(list_counted_tables())

@@ -13,9 +13,8 @@ import sqlalchemy as sa
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.chat import tables as chat_tables
-from looseleaf.chat.parts import chats_of
-from looseleaf.chat.session import Opening, TurnOutcome
+from looseleaf.features.chat import tables as chat_tables
+from looseleaf.features.chat.session import Opening, TurnOutcome, chats_of
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.stores.database import tables

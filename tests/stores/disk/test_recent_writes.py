@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.stores.disk import recent_writes
+from looseleaf.stores.disk import store_folder as recent_writes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore

@@ -17,7 +17,7 @@ import pytest
 
 from looseleaf import Change, Found, Workspace
 from looseleaf.errors import Unavailable, Unsafe
-from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.memory.store import Missing

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.errors import Locked, Unavailable, Unsafe
-from looseleaf.errors.agents import AgentMissing
-from looseleaf.errors.pages import NameTaken
+from looseleaf.errors.pages import AgentMissing, NameTaken
 from looseleaf.files import atomic
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, hash_content

@@ -19,10 +19,9 @@ from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.history import PastPages, Revision
 from looseleaf.memory.scope import Scope, Shelf
-from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.memory.search.ranking import rank_pages
 from looseleaf.memory.search.results import PageHit
-from looseleaf.memory.search.substring import Query, search
-from looseleaf.memory.search.visible_pages import VisiblePages
+from looseleaf.memory.search.substring import Query, VisiblePages, search
 from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore

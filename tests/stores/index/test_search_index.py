@@ -23,14 +23,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from looseleaf.files.folders import is_settled
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.memory.search.ranking import rank_pages
 from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.stores.disk.store import DiskStore
-from looseleaf.stores.index import file_watch, index_file
-from looseleaf.stores.index.file_states import Tree
-from looseleaf.stores.index.file_watch import is_local
-from looseleaf.stores.index.index_checksum import is_sealed
+from looseleaf.stores.index import file_states as file_watch
+from looseleaf.stores.index import index_file
+from looseleaf.stores.index.file_states import Tree, is_local
+from looseleaf.stores.index.index_file import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
 from looseleaf.values import replace
 

@@ -12,8 +12,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.memory.store import Change
-from looseleaf.stores.index import index_checksum
-from looseleaf.stores.index.index_checksum import is_sealed
+from looseleaf.stores.index import index_file as index_checksum
+from looseleaf.stores.index.index_file import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
 from tests.stores.disk.test_cache import wait_until_settled
 

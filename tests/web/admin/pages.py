@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.workflows.parts import jobs_of
-from tests.bundles.agents_of import encode, files_of
+from tests.features.bundles.agents_of import encode, files_of
 from tests.web.conftest import Site
 
 MEMORY = """# Agent Memory

@@ -11,9 +11,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from looseleaf import Workspace
+from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.models.model import ToolCall
-from looseleaf.workflows.parts import jobs_of
-from tests.chat.conftest import Script
+from tests.features.chat.conftest import Script
 from tests.web.admin.conftest import ARGUMENTS, find_chromium
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, fill_journal, run_jobs
 from tests.web.conftest import Clock, Site

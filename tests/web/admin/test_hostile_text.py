@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.times import format_date
-from looseleaf.workflows.parts import jobs_of
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, wait_until

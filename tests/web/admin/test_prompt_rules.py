@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from looseleaf.prompt.directives import outputs
-from looseleaf.web.admin.prompt_rules import ORDINARY, REASONS, describe_rule, describe_source
+from looseleaf.prompt import outputs
+from looseleaf.web.admin.wording import ORDINARY, REASONS, describe_rule, describe_source
 
 
 def declared_rules() -> set[str]:

@@ -8,9 +8,9 @@ import pytest
 
 from looseleaf.plugins.admin_pages import AdminPages
 from looseleaf.plugins.features import call_features
-from looseleaf.web.admin.content_policy import POLICY
 from looseleaf.web.admin.registration import register_pages
-from looseleaf.web.http.recent_requests import RecentRequests
+from looseleaf.web.admin.site import POLICY
+from looseleaf.web.http.request_log import RecentRequests
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.pages import ADDRESSES
 from tests.web.conftest import Opens, Site

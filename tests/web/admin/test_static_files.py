@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from looseleaf.web.admin.static_files import compute_version, read_static_files
+from looseleaf.web.admin.site import compute_version, read_static_files
 from tests.web.conftest import Site
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from looseleaf.web.admin.static_files import read_static_files
+from looseleaf.web.admin.site import read_static_files
 from tests.web.admin.pages import ADDRESSES
 from tests.web.conftest import Opens, Site
 

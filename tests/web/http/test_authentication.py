@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from looseleaf.access import credentials
+from looseleaf.access import authentication as credentials
 from looseleaf.access.authentication import LINK_SECONDS, SESSION_SECONDS
-from looseleaf.web.http.sign_in_attempts import MOST, MOST_OF_ADDRESS
+from looseleaf.web.http.authentication import MOST, MOST_OF_ADDRESS
 from tests.web.conftest import API, PAGE, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 
-from looseleaf.web.http.body_budget import BodyBudget
+from looseleaf.web.http.bodies import BodyBudget
 
 
 def test_a_body_waits_until_there_is_room() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.web.http.open_streams import MOST_OF_ONE, OpenStreams
-from looseleaf.web.http.request_errors import RequestError
+from looseleaf.web.http.responses import RequestError
+from looseleaf.web.http.workers import MOST_OF_ONE, OpenStreams
 
 
 def test_streams_of_one_credential_are_bounded() -> None:

@@ -8,10 +8,10 @@ import re
 import pytest
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import SYNONYMS, build_input_schema, parse_arguments
+from looseleaf.catalog.schemas import SYNONYMS, build_input_schema, parse_arguments
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
-from looseleaf.web.rest.arguments import build_accepted_schema, from_query, kinds_of
+from looseleaf.web.rest.calls import build_accepted_schema, from_query, kinds_of
 from tests.web.conftest import API, ENDPOINTS, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"

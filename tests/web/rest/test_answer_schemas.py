@@ -9,11 +9,11 @@ import pytest
 from jsonschema_rs import Draft202012Validator, meta
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.json_schema import build_result_schema
+from looseleaf.catalog.schemas import build_result_schema
 from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
 from looseleaf.web.rest.plugin_answers import SHAPES
-from tests.catalog.schemas.test_json_schema import CALLS, prepare_folders, run_until_waiting
+from tests.catalog.test_json_schema import CALLS, prepare_folders, run_until_waiting
 from tests.web.conftest import ENDPOINTS, Opens
 
 # What is for the operator at the command line, and ends what the test stands on.

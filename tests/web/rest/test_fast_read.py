@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from looseleaf.web.rest.fast_read import FastPageReads
+from looseleaf.web.rest.pages import FastPageReads
 from tests.web.conftest import PAGE, Site
 
 Headers = list[tuple[bytes, bytes]]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.access.principals import CAPABILITIES, CREDENTIAL_RIGHTS, ROLES
-from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, take_stdin, with_shared_options
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation, Fields, Table
 from looseleaf.cli.formats import format_actor, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid, Unavailable
 from looseleaf.memory.provenance import ACTOR_KINDS

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import (
     SharedOptions,
     complete_agents,
     refuse_constant,
     with_shared_options,
 )
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation, DerivedCommand, Fields, Table
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
 from looseleaf.times import format_minute
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
-    from looseleaf.operations.agent_summary import AgentSummary
-    from looseleaf.operations.agents import Removed
-    from looseleaf.operations.config_preview import ConfigPreview
+    from looseleaf.operations.agents import AgentSummary, ConfigPreview, Removed
 
 _agents = Derivation("agents", "looseleaf.operations.agents")
 
@@ -50,7 +48,7 @@ CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pag
 def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
     """List every agent."""
     from looseleaf.operations import agents as operations
-    from looseleaf.operations.agent_summary import summarize_agents
+    from looseleaf.operations.agents import summarize_agents
 
     context = options.open()
     if sizes and deleted:
@@ -141,7 +139,7 @@ def configure(
     Values are JSON; null removes a key. Keys that are not named stay.
     """
     from looseleaf.operations import agents as operations
-    from looseleaf.operations.config_preview import preview_config
+    from looseleaf.operations.agents import preview_config
 
     config = {}
     for setting in settings:

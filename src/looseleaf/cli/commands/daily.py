@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import SharedOptions, split_content, with_shared_options
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.commands.memory import (
     allow_shrink_option,
     from_file_option,
@@ -17,10 +18,8 @@ from looseleaf.cli.commands.memory import (
 from looseleaf.cli.commands.search import context_option, print_results
 from looseleaf.cli.commands.search import search as search_pages
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show
-from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
-from looseleaf.errors.pages import PageMissing
+from looseleaf.errors.pages import AgentAmbiguous, AgentMissing, PageMissing
 from looseleaf.memory.day import day_of, resolve_day
 from looseleaf.memory.scope import Where
 from looseleaf.values import as_dict

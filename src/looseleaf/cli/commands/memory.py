@@ -16,10 +16,10 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.argv import is_page, parse_page_and_section
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import say, show, warn
-from looseleaf.memory.page_text import MAIN
+from looseleaf.memory.pages import MAIN
 from looseleaf.times import format_microseconds
 from looseleaf.values import as_dict
 

@@ -17,10 +17,10 @@ from looseleaf.cli.arguments import (
     require_local,
     with_shared_options,
 )
+from looseleaf.cli.command_line import command
 from looseleaf.cli.commands.memory import if_match_option, print_saved
 from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
-from looseleaf.cli.groups import command
 from looseleaf.cli.output import note, say, show
 from looseleaf.errors import Invalid, NotFound
 from looseleaf.times import format_microseconds, format_minute
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.history import Revision
     from looseleaf.operations.files import PageInfo, PagePath
-    from looseleaf.upkeep.retention.versions import PackReport
+    from looseleaf.operations.history import PackReport
 
 
 @command("files", "looseleaf memory files", "looseleaf memory files check --days 30")

@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
+from looseleaf.catalog.model_tools import FORMATS, declare_tools, list_all_tools
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.tools.access import GIVEN
-from looseleaf.catalog.tools.formats import FORMATS, declare_tools, list_all_tools
+from looseleaf.catalog.tool_access import GIVEN
 from looseleaf.cli.arguments import (
     SharedOptions,
     complete_agents,
     require_local,
     with_shared_options,
 )
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import complain, say, show
 from looseleaf.errors import LooseleafError
-from looseleaf.prompt import formats, host_limit
-from looseleaf.prompt.explain import INJECTED
+from looseleaf.prompt import formats
+from looseleaf.prompt import formats as host_limit
+from looseleaf.prompt.reports import INJECTED
 
 if TYPE_CHECKING:
     from typing import Any

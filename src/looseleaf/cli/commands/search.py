@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, with_shared_options
+from looseleaf.cli.command_line import command
 from looseleaf.cli.formats import format_count, highlight, paint, print_document
-from looseleaf.cli.groups import command
 from looseleaf.cli.output import escape, escape_line, print_text, say, warn
 
 if TYPE_CHECKING:

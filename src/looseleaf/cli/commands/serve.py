@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import SharedOptions, confirm, require_local, with_shared_options
+from looseleaf.cli.command_line import DefaultGroup, command
 from looseleaf.cli.formats import print_document, print_table
-from looseleaf.cli.groups import DefaultGroup, command
 from looseleaf.cli.output import complain, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.extras import SERVER, require_extra
-from looseleaf.mcp_server.clients.config_edits import (
+from looseleaf.mcp.clients.config_edits import (
     ClientSetup,
     FileEdit,
+    Status,
     build_snippets,
     check_plan,
     plan_edits,
+    read_status,
     write,
 )
-from looseleaf.mcp_server.clients.launch import build_hook_command, resolve_stable_command
-from looseleaf.mcp_server.clients.programs import CLIENTS, NAME
-from looseleaf.mcp_server.clients.status import Status, read_status
+from looseleaf.mcp.clients.programs import CLIENTS, NAME, build_hook_command, resolve_stable_command
 from looseleaf.values import as_dict, replace
 from looseleaf.workspace import Workspace
 
@@ -114,7 +114,7 @@ def serve_mcp(options: SharedOptions, tools: str, *, all_agents: bool) -> None:
     agent, under the program's name.
     """
     require_local(options, NOT_REMOTE)
-    from looseleaf.mcp_server.stdio import serve as serve_stdio
+    from looseleaf.mcp.stdio import serve as serve_stdio
 
     serve_stdio(
         lambda: Workspace.open(options.root, surface="mcp"),

@@ -13,16 +13,16 @@ import click
 from click.shell_completion import get_completion_class
 
 from looseleaf import __version__, settings
+from looseleaf.catalog.page_checks import Finding
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
+from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation, Table
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
-from looseleaf.cli.groups import Group, command
 from looseleaf.cli.output import FAILED, escape_line, print_text, say, warn
 from looseleaf.errors import LooseleafError, WorkspaceMissing
-from looseleaf.errors.agents import AgentAmbiguous
+from looseleaf.errors.pages import AgentAmbiguous
 from looseleaf.memory.registry import OWNER
 from looseleaf.settings import Settings
-from looseleaf.upkeep.finding import Finding
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:

@@ -10,9 +10,15 @@ import heapq
 import math
 from collections import Counter
 
+from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.day import day_of
-from looseleaf.memory.search.calendar_words import build_day_terms, parse_question_dates
-from looseleaf.memory.search.words import parse_question_terms, stem_lines
+from looseleaf.memory.search.results import MOST_PAGES, PageHit, read_content, read_folded_pages
+from looseleaf.memory.search.words import (
+    build_day_terms,
+    parse_question_dates,
+    parse_question_terms,
+    stem_lines,
+)
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -20,10 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.store import Found, Store
+
     Filter = Callable[[str], bool]
+
     Weighted = tuple[bytes | bytearray, float]  # a term: its counts by place, its weight
+
+    Counts = list[tuple[str, int]]
 else:
     Protocol = object
+
 
 MOST_COUNTED = 15  # occurrences of a word on a page; more do not count
 _NAME_COUNT = 4  # a word of a page's name counts as so many in its text
@@ -288,3 +301,161 @@ def _find_best_lines(
 
 def _number_lines(stems: str, best: list[tuple[float, int]]) -> tuple[int, ...]:
     return tuple([stems.count("\n", 0, start) for _, start in best])
+
+
+# Passages: the lines of a page that answer a question, with the lines beside them.
+
+
+MOST_CHARACTERS = 900  # of a passage
+_LINE = 280  # characters of one line; the rest of a longer one is left out
+_CUT = "…"
+STEM = 5  # letters of a question's word that a line must contain
+
+
+def build_passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
+    """Return the best lines of a page that fit, in the order of the page.
+
+    Each line brings the line before and after it, as long as there is room: in a conversation the
+    answer often stands beside the words of the question.
+    """
+    lines = content.decode("utf-8", "replace").split("\n")
+    texts: dict[int, str] = {}
+    room = MOST_CHARACTERS
+    for number in _order_by_worth(lines, best):
+        text = lines[number].strip()
+        if len(text) > _LINE:
+            text = _shorten(text, stems)
+        if len(text) < room:
+            texts[number] = text
+            room -= len(text) + 1
+    return _join_lines(lines, texts)
+
+
+def _order_by_worth(lines: list[str], best: Sequence[int]) -> list[int]:
+    """Order the numbers of lines: the best and their neighbors, else the page's beginning."""
+    numbers = [number for number in best if number < len(lines)]
+    first = 1 if lines[0].startswith("# ") else 0  # the title of a page answers nothing
+    if not numbers:
+        return [number for number in range(first, len(lines)) if lines[number].strip()][:3]
+    order = dict.fromkeys(numbers)
+    for number in numbers:
+        for after in range(number + 1, len(lines)):
+            if lines[after].strip():
+                order.setdefault(after)
+                break
+        for before in range(number - 1, first - 1, -1):
+            if lines[before].strip():
+                order.setdefault(before)
+                break
+    return [number for number in order if lines[number].strip()]
+
+
+def _shorten(line: str, stems: Sequence[str]) -> str:
+    """Shorten a long line to the part that holds the first word of the question."""
+    folded_line = line.casefold()
+    places = [at for stem in stems if (at := folded_line.find(stem[:STEM])) >= 0]
+    start = max(0, min(places, default=0) - _LINE // 4)
+    end = start + _LINE - 2
+    return (_CUT if start else "") + line[start:end].strip() + (_CUT if end < len(line) else "")
+
+
+def _join_lines(lines: list[str], texts: dict[int, str]) -> str:
+    """Arrange the lines in the page's order; a gap between them is shown."""
+    parts: list[str] = []
+    last: int | None = None
+    for number in sorted(texts):
+        if last is not None and any(map(str.strip, lines[last + 1 : number])):
+            parts.append(_CUT)
+        parts.append(texts[number])
+        last = number
+    return "\n".join(parts)
+
+
+# Ranked search: the pages that are about some words or answer a question, best first.
+
+
+_MOST_LINES = 3  # of a passage if the best lines are comments
+
+
+class PageFinder(Protocol):
+    """A faster way to the result of a scan; its methods give None if a scan is needed."""
+
+    def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
+        """Count the lines with a folded text, by page below a folder; return how fresh that is."""
+
+    def rank_pages(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[RankedPage] | None:
+        """Return the best pages for some terms, best first; only those that `keep` accepts."""
+
+
+class PastFinder(PageFinder, Protocol):
+    """A page finder for the pages of one shelf as they were at a moment."""
+
+    def read(self, scope: Scope) -> Found | None:
+        """Return a page as it was then, or None if only the history has it."""
+
+
+class Index(PageFinder, Protocol):
+    """The page finder of all shelves as they are now, and its maintenance."""
+
+    def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
+        """Return a page finder for a moment in the past, or None if there is none."""
+
+    def verify(self, shelf: Shelf) -> list[str]:
+        """List the differences between the file of an index and its pages."""
+
+    def forget(self, shelf: Shelf) -> None:
+        """Drop the indexed texts of a shelf; the next search indexes them again."""
+
+    def close(self) -> None:
+        """Close every file; the next search opens them again."""
+
+
+def rank_pages(
+    store: Store,
+    shelf: Shelf,
+    words: str,
+    *,
+    index: PageFinder | None = None,
+    limit: int = 10,
+    keep: Filter | None = None,
+) -> list[PageHit]:
+    """Find the pages that are about some words, best first, each with the lines that show it."""
+    terms = parse_question(words)
+    if not terms:
+        raise InvalidQuery(words, "it has no words")
+    if limit < 0:
+        raise InvalidQuery(words, "limit cannot be negative")
+    limit = min(limit, MOST_PAGES)
+    best = index.rank_pages(shelf, terms, limit, keep) if index is not None else None
+    if best is None:
+        best = rank(ScannedWords(read_folded_pages(store, shelf)), terms, limit, keep)
+    hits = []
+    for page in best:
+        content = read_content(store, shelf, page.filename)
+        text = _choose_passage(content, page, terms) if content is not None else None
+        if text is not None:
+            hits.append(PageHit(page.filename, float(f"{page.score:.6g}"), text))
+    return hits
+
+
+def _choose_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
+    """Choose the lines that show what a page is about, or None if only comments do."""
+    if b"<!--" not in content:
+        return build_passage(content, page.lines, terms)
+    from looseleaf.memory.comments import blank_comments
+
+    text = blank_comments(content.decode("utf-8", "replace"))
+    lines = text.split("\n")
+    best = [number for number in page.lines if number < len(lines) and lines[number].strip()]
+    if page.lines and not best:
+        best = [number for number, line in enumerate(lines) if _has_term(line, terms)][:_MOST_LINES]
+        if not best:
+            return None
+    return build_passage(text.encode(), best, terms)
+
+
+def _has_term(line: str, terms: tuple[str, ...]) -> bool:
+    folded_line = line.casefold()
+    return any(term[:STEM] in folded_line for term in terms)

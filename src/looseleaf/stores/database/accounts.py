@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from looseleaf.access.accounts import LOGIN_LINK, SESSION, Credential, Grant, User
 from looseleaf.access.audit import Event
 from looseleaf.access.principals import EVERYTHING
-from looseleaf.errors.access import UserExists
+from looseleaf.errors.operations import UserExists
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK
 from looseleaf.stores.database import tables

@@ -17,10 +17,17 @@ from looseleaf.extras import POSTGRES, require_extra
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
 from looseleaf.stores.database import tables
-from looseleaf.stores.database.audit_anchor import AuditAnchor
-from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
-from looseleaf.stores.database.settings_and_audit import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
-from looseleaf.stores.database.sqlite_file import FILE, OpenFile, address_of, check_plain
+from looseleaf.stores.database.audit_chain import AuditAnchor
+from looseleaf.stores.database.settings_and_audit import (
+    BUSY_SECONDS,
+    FILE,
+    HEAD,
+    SUBJECT,
+    OpenFile,
+    VersionWatch,
+    address_of,
+    check_plain,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +35,38 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.settings import Settings
+
+
+# The newest migration of a database, and upgrading the database to a newer one.
+
+
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def read_revision(connection: sa.Connection) -> str | None:
+    """Return the newest migration of a database, or None for a database without our tables."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.exec_driver_sql(
+        "SELECT version_num FROM alembic_version"
+    ).scalar()
+    return revision
+
+
+def is_revision(text: str) -> bool:
+    """Return whether a text is the number of a migration that exists."""
+    with os.scandir(os.path.join(_MIGRATIONS, "versions")) as entries:
+        return text in {entry.name.partition("_")[0] for entry in entries if entry.is_file()}
+
+
+def upgrade_tables(connection: sa.Connection, revision: str) -> None:
+    """Run the missing migrations up to a revision, inside the transaction of a connection."""
+    from alembic import command, config
+
+    configuration = config.Config(attributes={"connection": connection})
+    configuration.set_main_option("script_location", _MIGRATIONS.replace("%", "%%"))
+    command.upgrade(configuration, revision)
+
 
 _DURABLE = "durable"  # the way in which a connection commits now
 _NEWEST_ENTRY = "looseleaf.audit"  # of a connection: number and hash of the entry it has added

@@ -15,7 +15,7 @@ metadata = sa.MetaData()
 
 # Modules with the tables of features. A database is opened, restored and compared without plugins,
 # so that no hook reaches here; a module is named and is imported only for all tables at once.
-FEATURE_TABLES = ("looseleaf.chat.tables", "looseleaf.workflows.tables")
+FEATURE_TABLES = ("looseleaf.features.chat.tables", "looseleaf.features.workflows.tables")
 
 UNDIGESTED = "undigested"  # of a table with digests: the columns that its digests do not cover
 UNCOUNTED = "uncounted"  # of a table with digests: the number of its rows is not stored in `state`

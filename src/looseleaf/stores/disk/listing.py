@@ -7,12 +7,14 @@ import os
 
 from looseleaf.errors import LooseleafError
 from looseleaf.files.folders import open_folder
-from looseleaf.memory.scope import MAX_DEPTH, check_filename
+from looseleaf.memory.scope import MAX_DEPTH, Shelf, check_filename
 from looseleaf.memory.store import PageEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from looseleaf.memory.scope import Scope
 
 
 def list_pages(folder: int, prefix: str, *, deep: bool) -> list[PageEntry]:
@@ -61,3 +63,43 @@ def _is_page(filename: str) -> bool:
     except LooseleafError:
         return False
     return True
+
+
+# The places of a page's history and its staged files, and how their names are parsed.
+
+
+HISTORY = ".looseleaf/history"
+STAGING = ".looseleaf/staging"
+MAKING = ":making"
+LOG = "log"
+PACK = "pack"
+
+
+def history_path_of(scope: Scope) -> str:
+    """Return the folder of a page's history, below the root."""
+    return f"{HISTORY}/{scope.shelf_name}/{scope.filename.replace('/', ':')}"
+
+
+def staged_name_of(scope: Scope) -> str:
+    """Return the name of a page's staged file; no page has `:` in its name, so it can be parsed."""
+    return f"{scope.shelf_name}:{scope.filename.replace('/', ':')}"
+
+
+def parse_staged_name(name: str) -> Scope | None:
+    """Parse a name in staging, or in a shelf's history, or None if it is the name of no page."""
+    shelf_name, _, rest = name.partition(":")
+    shelf = parse_shelf_name(shelf_name)
+    try:
+        return shelf.page(rest.replace(":", "/")) if shelf is not None else None
+    except LooseleafError:
+        return None
+
+
+def parse_shelf_name(name: str) -> Shelf | None:
+    """Parse the name of a shelf, such as agent-3, or None if it is no such name."""
+    layer, _, identity = name.partition("-")
+    number = int(identity) if identity.isascii() and identity.isdigit() else 0
+    try:
+        return Shelf(layer, number, number)  # type: ignore[arg-type]
+    except LooseleafError:
+        return None

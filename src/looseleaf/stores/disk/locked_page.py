@@ -7,7 +7,6 @@ import os
 
 from looseleaf.errors import Unsafe
 from looseleaf.files import atomic
-from looseleaf.files.file_writers import wait_for_writers
 from looseleaf.files.folders import (
     READ,
     check_regular,
@@ -16,17 +15,13 @@ from looseleaf.files.folders import (
     open_straight,
     read_all,
 )
+from looseleaf.files.mounts import wait_for_writers
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found
+from looseleaf.stores.disk.history.delta import splice
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, encode_provenance
 from looseleaf.stores.disk.history.revisions import PageLog
-from looseleaf.stores.disk.history_names import (
-    MAKING,
-    STAGING,
-    history_path_of,
-    staged_name_of,
-)
-from looseleaf.stores.disk.splice import splice
+from looseleaf.stores.disk.listing import MAKING, STAGING, history_path_of, staged_name_of
 from looseleaf.times import format_microseconds
 
 TYPE_CHECKING = False

@@ -28,11 +28,16 @@ from looseleaf.memory.store import (
     Retention,
     require_condition,
 )
-from looseleaf.stores.disk.cache import PageCache
-from looseleaf.stores.disk.history_names import MAKING, STAGING, history_path_of, parse_staged_name
-from looseleaf.stores.disk.listing import list_pages
-from looseleaf.stores.disk.recent_writes import RecentWrites
+from looseleaf.stores.disk.agents import DiskAgents
+from looseleaf.stores.disk.listing import (
+    MAKING,
+    STAGING,
+    history_path_of,
+    list_pages,
+    parse_staged_name,
+)
 from looseleaf.stores.disk.shelf_folders import OpenShelves
+from looseleaf.stores.disk.store_folder import PageCache, RecentWrites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +46,12 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import Change, Deleted, PageEntry, Written
+    from looseleaf.settings import Settings
     from looseleaf.stores.disk.history.revisions import PageLog
     from looseleaf.stores.disk.locked_page import LockedPage
 
     Outcome = TypeVar("Outcome")
+
 
 _ATTEMPTS = 200
 
@@ -247,7 +254,7 @@ class DiskStore:
 
     def discard_agent(self, agent_id: int, slug: str) -> None:
         """Remove the files of an agent that was never finished."""
-        from looseleaf.stores.disk.discard import discard_agent
+        from looseleaf.stores.disk.page_changes import discard_agent
 
         discard_agent(self, agent_id, slug)
 
@@ -316,3 +323,25 @@ class DiskStore:
                     continue  # a page of an agent that is gone, or one that is being written now
                 count += 1
         return count
+
+
+# A workspace on a disk, opened: its agents and its pages, wired together.
+
+
+def open_disk(
+    root_folder: RootFolder, settings: Settings, clock: Callable[[], float]
+) -> tuple[DiskAgents, DiskStore]:
+    """Open the agents and the pages of a folder; each follows the changes of the other."""
+    modes = GROUP if settings.group_writable else PRIVATE
+    agents = DiskAgents(root_folder, default=settings.default_agent, modes=modes, clock=clock)
+    store = DiskStore(
+        root_folder,
+        agent_folder=agents.slug_of,
+        is_folder_of=agents.is_folder_of,
+        group_writable=settings.group_writable,
+        retention=Retention(settings.retention_days, settings.retention_versions),
+        clock=clock,
+    )
+    agents.on_move(store.release)
+    agents.on_discard(store.discard_agent)
+    return agents, store

@@ -7,19 +7,110 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 import unicodedata
+from binascii import crc32
 from contextlib import suppress
+from io import FileIO
 
-from looseleaf.memory.search.calendar_words import MARK
-from looseleaf.memory.search.ranking import count_words
-from looseleaf.memory.search.words import stem_lines
-from looseleaf.stores.index.index_checksum import SUFFIX, is_sealed, seal
+from looseleaf.files import atomic
+from looseleaf.files.folders import is_settled
+from looseleaf.memory.search.ranking import MOST_COUNTED, count_words, sum_counts
+from looseleaf.memory.search.words import MARK, stem_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from looseleaf.memory.search.ranking import TermCounts
     from looseleaf.stores.index.file_states import Signature
+
+
+# The seal of an index file: a checksum of its bytes, which shows damage when the file is
+# opened.
+# SQLite does not notice most flipped bits in its file, and a search would then miss pages. A
+# file that does not match its seal is rebuilt. While SQLite has a log (WAL) beside the file, a
+# process has the file open or died with it, and nothing can be compared.
+# After a comparison the seal also stores the status of the file and the id of the boot: until
+# the next boot, a file that nobody has written is not read again. A bit that a disk loses
+# meanwhile is found after the next boot, or by the doctor.
+
+
+SUFFIX = "-sum"
+_CHUNK = 1 << 18  # fits into a cache of the processor
+_BOOT = "/proc/sys/kernel/random/boot_id"
+_STATUS_BYTES = 120  # space for the status of a file, so that every seal has the same length
+
+
+def is_sealed(path: str) -> bool | None:
+    """Return whether a file matches its seal, or None if nothing can be compared."""
+    if os.path.exists(f"{path}-wal"):
+        return None
+    try:
+        status = os.stat(path)
+        with open(path + SUFFIX, "rb") as file:
+            seal_bytes = file.read(_CHUNK)
+    except FileNotFoundError:
+        return False if os.path.exists(path) and os.stat(path).st_size else None
+    if not status.st_size:
+        return None
+    checksum, _, known_status = seal_bytes.partition(b"\n")
+    checked_at = time.time_ns()
+    if known_status.strip() and known_status == _format_status(status, checked_at):
+        return True
+    if checksum != _compute_checksum(path):
+        return False
+    _write(path, checksum + b"\n" + _format_status(os.stat(path), checked_at))
+    return True
+
+
+def is_abandoned(path: str) -> bool:
+    """Return whether a file has no seal, so that the next search rebuilds it."""
+    return not os.path.exists(f"{path}-wal") and not os.path.exists(path + SUFFIX)
+
+
+def seal(path: str, sql: sqlite3.Connection) -> None:
+    """Move SQLite's log into the file, and store the checksum of the whole file."""
+    is_busy, log_frames, moved_frames = sql.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if is_busy or log_frames != moved_frames:
+        return  # another process has the file open, and seals it
+    _write(path, _compute_checksum(path) + b"\n" + b" " * _STATUS_BYTES)
+
+
+def _write(path: str, seal_bytes: bytes) -> None:
+    folder = os.open(os.path.dirname(path), atomic.FOLDER)
+    try:
+        atomic.overwrite(folder, os.path.basename(path) + SUFFIX, seal_bytes)
+    finally:
+        os.close(folder)
+
+
+def _format_status(status: os.stat_result, checked_at: int) -> bytes:
+    """Format the parts of a status that every write changes; blanks if they are not reliable.
+
+    A file that has just changed may change again without a new time.
+    """
+    try:
+        with open(_BOOT, "rb") as file:
+            boot = file.read().strip()
+    except OSError:
+        boot = b""  # not Linux
+    if not boot or not is_settled(status.st_ctime_ns, checked_at):
+        return b" " * _STATUS_BYTES
+    numbers = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return (b"%d %d %d %d " % numbers + boot).ljust(_STATUS_BYTES)
+
+
+def _compute_checksum(path: str) -> bytes:
+    total, size = 0, 0
+    buffer = bytearray(_CHUNK)
+    view = memoryview(buffer)
+    # A workspace may be closed at the end of Python, when `open` is gone.
+    with FileIO(path) as file:
+        while count := file.readinto(buffer):
+            total, size = crc32(view[:count], total), size + count
+    return b"%08x %020d" % (total, size)
+
 
 IN_MEMORY = ":memory:"
 SUFFIXES = ("", "-wal", "-shm", SUFFIX)
@@ -311,3 +402,121 @@ def _create_folder(path: str, mode: int) -> None:
         return
     if mode & 0o070:
         os.chmod(path, mode)
+
+
+# The words of a shelf's pages from its index, kept in memory for the next search.
+
+
+_MAX_TERMS = 1024  # whose counts are kept; a byte for each page and term
+_MAX_STEM_CHARACTERS = 8_000_000  # characters of pages' stems that are kept
+
+
+class IndexedWords:
+    """The words of pages, as `PageWords` in `memory/search/ranking.py` describes them.
+
+    `forget` empties the lists.
+    """
+
+    def __init__(self, file: IndexFile) -> None:
+        self._file = file
+        self.generation = 0  # changes with the list of pages
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop everything: another process has changed the index."""
+        self._is_loaded = False
+        self.generation += 1
+        self.names: list[str] = []
+        self.lengths: list[int] = []
+        self.pages = self.total = 0
+        self._numbers: list[int] = []
+        self._positions: dict[int, int] = {}
+        self._counts: dict[str, bytearray] = {}
+        self._sums: dict[str, TermCounts] = {}  # of the counts as they are now
+        self._stems: dict[int, str] = {}
+        self._stems_size = 0
+
+    def load(self, names: dict[int, str]) -> None:
+        """Load the list of pages in the present transaction, unless it is loaded."""
+        if self._is_loaded:
+            return
+        self.forget()
+        lengths = self._file.lengths()
+        if len(lengths) != len(names) or any(number not in names for number, _ in lengths):
+            raise sqlite3.DatabaseError("the index has words of pages that it does not list")
+        for number, length in lengths:
+            self._append(number, names[number], length)
+        self._is_loaded = True
+
+    def add(self, number: int, name: str, counts: dict[str, int], length: int) -> None:
+        """Add a page whose words were just indexed."""
+        if not self._is_loaded:
+            return
+        self._append(number, name, length)
+        self._sums.clear()
+        for term, vector in self._counts.items():
+            vector.append(counts.get(term, 0))
+
+    def remove(self, number: int) -> None:
+        """Remove a page; its position stays empty."""
+        position = self._positions.pop(number, None)
+        if position is None:
+            return
+        self.pages -= 1
+        self.generation += 1
+        self.total -= self.lengths[position]
+        self.names[position], self.lengths[position] = "", 0
+        self._stems_size -= len(self._stems.pop(position, ""))
+        self._sums.clear()
+        for vector in self._counts.values():
+            vector[position] = 0
+
+    def counts(self, term: str) -> TermCounts:
+        """Return how often each page holds a term."""
+        sums = self._sums.get(term)
+        if sums is None:
+            vector = self._counts.get(term)
+            if vector is None:
+                vector = self._read_counts(term)
+                if len(self._counts) >= _MAX_TERMS:
+                    self._counts.clear()
+                    self._sums.clear()
+                self._counts[term] = vector
+            self._sums[term] = sums = sum_counts(vector)
+        return sums
+
+    def stems(self, position: int) -> str:
+        """Return the stems of a page."""
+        stems = self._stems.get(position)
+        if stems is None:
+            stems = self._file.stems(self._numbers[position])
+            if self._stems_size + len(stems) > _MAX_STEM_CHARACTERS:
+                self._stems.clear()
+                self._stems_size = 0
+            self._stems[position] = stems
+            self._stems_size += len(stems)
+        return stems
+
+    def _append(self, number: int, name: str, length: int) -> None:
+        self._positions[number] = len(self.names)
+        self._numbers.append(number)
+        self.names.append(name)
+        self.lengths.append(length)
+        self.pages += 1
+        self.total += length
+        self.generation += 1
+
+    def _read_counts(self, term: str) -> bytearray:
+        vector = bytearray(len(self.names))
+        positions = self._positions
+        for count in range(1, MOST_COUNTED + 1):
+            numbers = self._file.holders(term, count)
+            for number in numbers:
+                if number not in positions:
+                    raise sqlite3.DatabaseError(
+                        "the index has words of pages that it does not list"
+                    )
+                vector[positions[number]] = count
+            if not numbers:
+                break
+        return vector

@@ -9,27 +9,181 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from itertools import zip_longest
 
 from looseleaf.errors import LooseleafError
-from looseleaf.stores.index.file_states import Tree, holds_at_least
-from looseleaf.stores.index.file_watch import is_local
-from looseleaf.stores.index.index_file import IN_MEMORY, IndexFile, remove, supports_full_text
-from looseleaf.stores.index.past_search import PastSearch
+from looseleaf.memory.routing import IndexByShelf
+from looseleaf.memory.search.ranking import rank
+from looseleaf.memory.search.results import count_lines, fold_content
+from looseleaf.memory.store import Found
+from looseleaf.stores.index.file_states import Tree, holds_at_least, is_local
+from looseleaf.stores.index.index_file import (
+    IN_MEMORY,
+    IndexFile,
+    is_abandoned,
+    remove,
+    supports_full_text,
+)
+from looseleaf.stores.index.past_versions import PastWords
 from looseleaf.stores.index.shelf_index import IndexUnreliable, MemoryBudget, ShelfIndex
-from looseleaf.stores.index.verification import verify_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    from collections.abc import Callable, Iterator
+    from typing import Protocol, TypeVar
 
-    from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import Counts
-    from looseleaf.memory.search.ranking import Filter, RankedPage
-    from looseleaf.stores.index.past_versions import VersionHistory
+    from looseleaf.memory.routing import Shelves
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.search.ranking import Counts, Filter, Index, RankedPage
+    from looseleaf.memory.store import Store
+    from looseleaf.stores.disk.store import DiskStore
+    from looseleaf.stores.index.past_versions import PastState, VersionHistory
     from looseleaf.stores.index.shelf_index import DiskPages, Progress
 
     Answer = TypeVar("Answer")
+
+    class Indexes(Protocol):
+        """The indexes of shelves, each opened when it is asked."""
+
+        def query(
+            self, shelf: Shelf, query: Callable[[ShelfIndex], Answer], *, accept_small: bool
+        ) -> Answer | None:
+            """Query the index of a shelf, or None if a scan is better."""
+
+
+# Verification of a search index: its texts against the pages, its terms against the texts.
+
+
+def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
+    """List the first difference between an index and its pages; changed pages are skipped."""
+    if is_abandoned(path):
+        return []
+    try:
+        index = IndexFile(path)
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
+    new_index = IndexFile(IN_MEMORY)
+    try:
+        index.begin()
+        # To the end, since the terms are compared with an index of all texts.
+        differences = [*_verify_texts(store, shelf, index, new_index)]
+        return (differences or [*_verify_terms(index, new_index)])[:1]
+    except (sqlite3.DatabaseError, UnicodeError, TypeError) as error:
+        return [str(error)]
+    finally:
+        index.close()
+        new_index.close()
+
+
+def _verify_texts(
+    store: DiskPages, shelf: Shelf, index: IndexFile, new_index: IndexFile
+) -> Iterator[str]:
+    """Compare each text with its page, and add it to a new index."""
+    tree = Tree(store.folder(shelf), may_watch=False)
+    for name, number, signature in sorted(index.pages(), key=lambda page: page[1]):
+        text = index.text(number)
+        new_index.add(name, text, number=number)
+        if index.has_words(number):
+            new_index.add_words(number, name)
+            if new_index.stems(number) != index.stems(number):
+                yield f"the words of {name} differ from those of the page"
+        if signature is not None and tree.check_page(name) == signature:
+            try:
+                page = store.read(shelf.page(name))
+            except LooseleafError:
+                continue  # an unreadable page is a finding of its own
+            if isinstance(page, Found) and fold_content(page.content) != text:
+                yield f"the text of {name} differs from that of the page"
+
+
+def _verify_terms(index: IndexFile, new_index: IndexFile) -> Iterator[str]:
+    for table in ("trigrams", "words"):
+        pairs = zip_longest(index.terms(table), new_index.terms(table))
+        if any(entry != rebuilt_entry for entry, rebuilt_entry in pairs):
+            yield f"its {table} differ from those of its texts"
+
+
+# A search through the pages of one shelf as they were at a moment in the past.
+
+
+class PastSearch:
+    """The page finder of one shelf and moment; pages are read as the last query found them."""
+
+    def __init__(self, indexes: Indexes, store: Store, shelf: Shelf, moment: float) -> None:
+        self._indexes, self._store, self._shelf, self._moment = indexes, store, shelf, moment
+        self._state: PastState | None = None
+
+    def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
+        """Count the lines that held a folded text, by page below a folder; None: scan instead."""
+        answer = self._indexes.query(
+            shelf,
+            lambda index: _match_past(index, self._moment, prefix, folded_text),
+            accept_small=False,
+        )
+        if answer is None:
+            return None
+        self._state, counts, freshness = answer
+        return counts, freshness
+
+    def rank_pages(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[RankedPage] | None:
+        """Return the best pages for some terms, best first; None: score them instead."""
+        answer = self._indexes.query(
+            shelf,
+            lambda index: _rank_past(index, self._moment, terms, limit, keep),
+            accept_small=True,
+        )
+        if answer is None:
+            return None
+        self._state, best = answer
+        return best
+
+    def read(self, scope: Scope) -> Found | None:
+        """Return a page as it was then, or None if only the history can tell."""
+        if self._state is None or scope.shelf != self._shelf:
+            return None
+        return self._state.read(self._store, scope)
+
+
+def _match_past(
+    index: ShelfIndex, moment: float, prefix: str, folded_text: str
+) -> tuple[PastState, Counts, str] | None:
+    """Count the lines of each page at a moment, or None if the pages must be read one by one."""
+    index.refresh()
+    state = index.past_state(moment)
+    counts: Counts = []
+    if state is not None:
+        names_then = state.present_versions
+        counts = [
+            pair for pair in index.count_matches(prefix, folded_text) if pair[0] in names_then
+        ]
+        folder_prefix, needle = f"{prefix}/" if prefix else "", folded_text.encode()
+        counts += [
+            (version.filename, count)
+            for version in state.prior_versions
+            if version.filename.startswith(folder_prefix)
+            and (count := count_lines(version.folded_text, needle))
+        ]
+    index.file.end()
+    return None if state is None else (state, counts, index.tree.freshness)
+
+
+def _rank_past(
+    index: ShelfIndex, moment: float, terms: tuple[str, ...], limit: int, keep: Filter | None
+) -> tuple[PastState, list[RankedPage]] | None:
+    """Rank the pages as they were at a moment, or None if they must be read one by one."""
+    index.refresh_words()
+    state = index.past_state(moment)
+    best: list[RankedPage] = []
+    if state is not None:
+        generation = index.words.generation
+        if state.words is None or state.words_generation != generation:
+            state.words, state.words_generation = PastWords(index.words, state), generation
+        best = rank(state.words, terms, limit, keep)
+    index.file.end()
+    return None if state is None else (state, best)
+
 
 # With fewer files a plain scan takes a few milliseconds and needs no index on disk.
 FEWEST_FILES = 200
@@ -212,3 +366,23 @@ class SearchIndex:
             with index.lock:
                 if not index.is_closed:
                     index.close()
+
+
+# Opening the search index of a workspace.
+
+
+def open_index(
+    store: DiskStore,
+    history: VersionHistory,
+    shelves: Shelves | None,
+    show_progress: Callable[[str, int, int], None],
+) -> Index:
+    """Open the index of the pages on disk; shelves that plugins keep elsewhere are scanned."""
+    index = SearchIndex(
+        store,
+        f"{store.root}/.looseleaf/index",
+        history=history,
+        modes=store.modes,
+        progress=show_progress,
+    )
+    return IndexByShelf(index, shelves.is_own) if shelves else index

@@ -8,10 +8,10 @@ import time
 
 from looseleaf.errors import Unsafe
 from looseleaf.files.folders import is_settled
-from looseleaf.memory.search.folding import count_lines, fold_content
 from looseleaf.memory.search.ranking import rank
+from looseleaf.memory.search.results import count_lines, fold_content
 from looseleaf.memory.store import Found
-from looseleaf.stores.index.indexed_words import IndexedWords
+from looseleaf.stores.index.index_file import IndexedWords
 from looseleaf.stores.index.past_versions import PastVersions
 
 TYPE_CHECKING = False
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import Counts
-    from looseleaf.memory.search.ranking import Filter, RankedPage
+    from looseleaf.memory.search.ranking import Counts, Filter, RankedPage
     from looseleaf.memory.store import Store
     from looseleaf.stores.index.file_states import Signature, Tree
     from looseleaf.stores.index.index_file import IndexFile

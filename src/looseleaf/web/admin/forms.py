@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from looseleaf.web.http.authentication import FORM_PROOF, session_cookie_of
 from looseleaf.web.http.bodies import FORM, media_type_of
-from looseleaf.web.http.request_errors import RequestError
+from looseleaf.web.http.responses import RequestError
 from looseleaf.web.rest.calls import authenticator_of, body_of
 from looseleaf.web.uploads import FORM as FILE_FORM
 from looseleaf.web.uploads import read_form as read_file_form

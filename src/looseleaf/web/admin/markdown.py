@@ -14,7 +14,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from looseleaf.memory.text.hidden_characters import list_hidden_places
+from looseleaf.memory.hidden_characters import list_hidden_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable

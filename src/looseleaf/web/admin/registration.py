@@ -6,16 +6,34 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from looseleaf.plugins.admin_pages import AGENT
-from looseleaf.web.admin.views import search, shortcuts, start
-from looseleaf.web.admin.views.agents import access, overview
-from looseleaf.web.admin.views.agents import settings as agent_settings
-from looseleaf.web.admin.views.memory import editor, history, journal, pages
-from looseleaf.web.admin.views.operation import audit, health, people, requests, settings
-from looseleaf.web.admin.views.prompt import blocks, comparison
+from looseleaf.web.admin.views import agents as access
+from looseleaf.web.admin.views import agents as agent_settings
+from looseleaf.web.admin.views import agents as overview
+from looseleaf.web.admin.views import editor, journal, pages, start
+from looseleaf.web.admin.views import (
+    operation as audit,
+)
+from looseleaf.web.admin.views import (
+    operation as health,
+)
+from looseleaf.web.admin.views import (
+    operation as people,
+)
+from looseleaf.web.admin.views import (
+    operation as requests,
+)
+from looseleaf.web.admin.views import (
+    operation as settings,
+)
+from looseleaf.web.admin.views import pages as history
+from looseleaf.web.admin.views import prompt as blocks
+from looseleaf.web.admin.views import prompt as comparison
+from looseleaf.web.admin.views import start as search
+from looseleaf.web.admin.views import start as shortcuts
 
 if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import AdminPages
-    from looseleaf.web.http.recent_requests import RecentRequests
+    from looseleaf.web.http.request_log import RecentRequests
 
 LAYERED = "agents/{agent}/%s/{layer}/{file:path}"
 

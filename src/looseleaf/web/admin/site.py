@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
@@ -12,9 +15,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
-from looseleaf.errors.access import Unauthenticated
+from looseleaf.errors.operations import Unauthenticated
 from looseleaf.plugins.admin_pages import (
+    AGENT,
     BASE,
+    WORKSPACE,
     AdminPages,
     Document,
     Download,
@@ -22,19 +27,17 @@ from looseleaf.plugins.admin_pages import (
     UploadedFile,
     Visit,
 )
-from looseleaf.values import replace
-from looseleaf.web.admin import static_files
-from looseleaf.web.admin.content_policy import POLICY
+from looseleaf.values import replace, value
+from looseleaf.version import __version__
 from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
-from looseleaf.web.admin.frame import build_frame
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.admin.templating import open_templates, template_name_of
-from looseleaf.web.admin.views.memory import changes, preview
+from looseleaf.web.admin.views import editor as changes
+from looseleaf.web.admin.views import editor as preview
+from looseleaf.web.health import ROUTE
 from looseleaf.web.http.authentication import csrf_token_of, session_cookie_of
-from looseleaf.web.http.guard import OWN_POLICY
-from looseleaf.web.http.request_errors import RequestError
-from looseleaf.web.http.responses import status_of
-from looseleaf.web.metrics import ROUTE
+from looseleaf.web.http.guard import OWN_CACHING, OWN_POLICY
+from looseleaf.web.http.responses import RequestError, status_of
 from looseleaf.web.rest.calls import authenticator_of, workers_of
 
 if TYPE_CHECKING:
@@ -42,10 +45,156 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.plugins.admin_pages import AdminPage, View
-    from looseleaf.web.http.recent_requests import RecentRequests
+    from looseleaf.web.http.request_log import RecentRequests
     from looseleaf.workspace import Workspace
+
+
+# The Content-Security-Policy of every page for people: only our own scripts and styles.
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+    "require-trusted-types-for 'script'; trusted-types looseleaf"
+)
+
+
+# Scripts and styles of the admin site: read and compressed once, cached by browsers by version.
+
+
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_LONG = "private, max-age=31536000, immutable"
+
+
+class StaticFile(NamedTuple):
+    """A file as it is sent."""
+
+    media_type: str
+    content: bytes
+    gzip_content: bytes
+
+
+@cache
+def read_static_files() -> dict[str, StaticFile]:
+    """Read every script and style of the package."""
+    by_name = {}
+    for path in files("looseleaf.web.admin").joinpath("static").iterdir():
+        media_type = TYPES.get(path.name.rpartition(".")[2])
+        if media_type:
+            content = path.read_bytes()
+            by_name[path.name] = StaticFile(media_type, content, gzip.compress(content, mtime=0))
+    return by_name
+
+
+@cache
+def compute_version() -> str:
+    """Hash all files, so that the version changes whenever a file does."""
+    digest = sha256()
+    for name, file in sorted(read_static_files().items()):
+        digest.update(name.encode() + b"\0" + file.content)
+    return digest.hexdigest()[:12]
+
+
+async def show_static_file(request: Request) -> Response:
+    """Return a script or a style; browsers may cache it under its version."""
+    file = read_static_files().get(request.path_params["name"])
+    if file is None:
+        raise HTTPException(404)
+    headers = {"vary": "accept-encoding"}
+    if request.path_params.get("version") == compute_version():
+        request.scope[OWN_CACHING] = headers["cache-control"] = _LONG
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["content-encoding"] = "gzip"
+        return Response(file.gzip_content, headers=headers, media_type=file.media_type)
+    return Response(file.content, headers=headers, media_type=file.media_type)
+
+
+# The frame around every page: the workspace, the signed-in person, agents, navigation.
+
+
+MOST_AGENTS = 12  # in the side bar; the page of all agents has the others
+
+
+@value
+class Link:
+    """An entry of the navigation."""
+
+    label: str
+    address: str
+    is_here: bool
+
+
+@value(kw_only=True)
+class Frame:
+    """The data that every template has besides its own."""
+
+    workspace: str
+    user: str
+    agent: AgentRecord | None  # the agent that the page is about
+    agents: tuple[AgentRecord, ...]  # in the side bar
+    agent_count: int
+    agent_links: tuple[Link, ...]
+    workspace_links: tuple[Link, ...]
+    query: str  # in the search box
+    csrf: str
+    static: str
+    version: str
+
+
+def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: str) -> Frame:
+    """Build the frame of a page, with the agents that the signed-in person may see."""
+    agents: list[AgentRecord] = visit.run("looseleaf/list-agents")
+    slug = visit.parameters.get("agent", "")
+    agent = next(
+        (record for record in agents if slug in (record.slug, str(record.id))),
+        None,
+    )
+    if agent is None and len(agents) == 1:
+        agent = agents[0]
+    return Frame(
+        workspace=visit.context.settings.display_name,
+        user=visit.context.principal.name,
+        agent=agent,
+        agents=_choose_side_agents(agents, agent),
+        agent_count=len(agents),
+        agent_links=_build_links(pages, page, AGENT, agent.slug) if agent else (),
+        workspace_links=_build_links(pages, page, WORKSPACE, ""),
+        query=visit.query.get("q", "") if page is not None and page.name == "search" else "",
+        csrf=csrf,
+        static=f"/static/{compute_version()}",
+        version=__version__,
+    )
+
+
+def _choose_side_agents(
+    agents: list[AgentRecord], agent: AgentRecord | None
+) -> tuple[AgentRecord, ...]:
+    """Choose the agents of the side bar: the first ones by slug, and the agent of the page."""
+    active = [record for record in agents if record.status == "active"] or agents
+    side_agents = active[:MOST_AGENTS]
+    if agent is not None and agent not in side_agents:
+        side_agents = sorted(
+            [*side_agents[: MOST_AGENTS - 1], agent], key=lambda record: record.slug
+        )
+    return tuple(side_agents)
+
+
+def _build_links(
+    pages: AdminPages, page: AdminPage | None, section: str, agent: str
+) -> tuple[Link, ...]:
+    return tuple(
+        Link(entry.label, entry.link(agent), page is not None and _is_part(page, entry))
+        for entry in pages.labelled(section)
+    )
+
+
+def _is_part(page: AdminPage, entry: AdminPage) -> bool:
+    """Return whether a page is an entry of the navigation itself, or belongs to the entry."""
+    return page is entry or page.parent == entry.name
+
 
 NOTICE_COOKIE = "looseleaf_notice"
 
@@ -63,10 +212,10 @@ class AdminSite:
         """Return a route for every page; a page that takes the rest of an address comes last."""
         order = sorted(self.pages.all(), key=lambda page: (":path}" in page.path, page.path))
         fixed_routes = [
-            Route("/static/{version}/{name}", static_files.show_static_file),
-            Route("/static/{name}", static_files.show_static_file),
-            Route(preview.PATH, preview.show_preview, methods=["POST"]),
-            Route(changes.PATH, changes.show_changes),
+            Route("/static/{version}/{name}", show_static_file),
+            Route("/static/{name}", show_static_file),
+            Route(preview.PREVIEW_PATH, preview.show_preview, methods=["POST"]),
+            Route(changes.CHANGES_PATH, changes.show_changes),
         ]
         answers = [(page.path, partial(self._answer, page)) for page in order]
         return [
@@ -79,7 +228,7 @@ class AdminSite:
     ) -> Response:
         """Return a page without the frame, for people who need not be signed in."""
         request.scope[OWN_POLICY] = POLICY
-        static = f"/static/{static_files.compute_version()}"
+        static = f"/static/{compute_version()}"
         html = self.templates.get_template(template).render(data, static=static)
         headers = {"content-security-policy": POLICY, "cross-origin-opener-policy": "same-origin"}
         return HTMLResponse(html, status, headers)

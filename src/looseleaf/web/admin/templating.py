@@ -10,8 +10,9 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from looseleaf.files.file_size import format_size
+from looseleaf.files.mounts import format_size
 from looseleaf.memory.registry import OWNER
+from looseleaf.plugins.features import list_template_folders
 from looseleaf.times import DAY_SECONDS, format_minute
 
 if TYPE_CHECKING:
@@ -31,12 +32,15 @@ _STEPS = (
 
 
 def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment:
-    """Open our templates, and those of each plugin below `plugins/` and its name."""
+    """Open the templates of the core, of features by their names, and of plugins by theirs."""
+    features = {name: FileSystemLoader(folder) for name, folder in list_template_folders().items()}
     plugins = PrefixLoader(
         {page.owner: FileSystemLoader(page.templates) for page in pages.all() if page.templates}
     )
     environment = Environment(
-        loader=ChoiceLoader([FileSystemLoader(FOLDER), PrefixLoader({PLUGINS: plugins})]),
+        loader=ChoiceLoader(
+            [FileSystemLoader(FOLDER), PrefixLoader({**features, PLUGINS: plugins})]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,

@@ -7,19 +7,75 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anyio.to_thread import run_sync
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 
 from looseleaf.values import value
-from looseleaf.web.http.body_budget import SMALL, build_too_busy
-from looseleaf.web.http.request_errors import RequestError, build_too_large
+from looseleaf.web.http.responses import RequestError, build_too_large
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from collections.abc import AsyncIterator
 
-    from looseleaf.web.http.body_budget import BodyBudget
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from looseleaf.web.http.authentication import Authenticator
+
+
+# The memory budget of large bodies while they arrive, in total and for each sender.
+
+
+SMALL = 65_536  # bytes of a body outside the budget
+BUDGET_BYTES = 48_000_000
+
+
+class BodyBudget:
+    """Counts the bytes reserved for arriving bodies; a body without free space waits unread."""
+
+    def __init__(self, limit: int = BUDGET_BYTES) -> None:
+        self.limit = limit
+        self.reserved_bytes = 0
+        self._bytes_by_sender: dict[str, int] = {}
+        self._condition = asyncio.Condition()
+
+    @asynccontextmanager
+    async def reserve(self, sender: str, size: int) -> AsyncIterator[None]:
+        """Wait for space for a body, and reserve the space while the body is read."""
+        async with self._condition:
+            await self._condition.wait_for(lambda: self._fits(sender, size))
+            self._add_bytes(sender, size)
+        try:
+            yield
+        finally:
+            self._add_bytes(sender, -size)
+            async with self._condition:
+                self._condition.notify_all()
+
+    def _fits(self, sender: str, size: int) -> bool:
+        sender_bytes = self._bytes_by_sender.get(sender, 0)
+        # A single body always fits, even if the settings allow very large ones.
+        fits_all = not self.reserved_bytes or self.reserved_bytes + size <= self.limit
+        return fits_all and (not sender_bytes or sender_bytes + size <= self.limit // 2)
+
+    def _add_bytes(self, sender: str, size: int) -> None:
+        self.reserved_bytes += size
+        sender_bytes = self._bytes_by_sender.get(sender, 0) + size
+        if sender_bytes:
+            self._bytes_by_sender[sender] = sender_bytes
+        else:
+            self._bytes_by_sender.pop(sender, None)
+
+
+def build_too_busy(seconds: float) -> RequestError:
+    """Build the error for a body that found no space in time."""
+    message = (
+        f"Too many large requests arrive at once; no space was free within {seconds:g} seconds."
+    )
+    headers = {"retry-after": "5", "connection": "close"}
+    return RequestError(503, "too_busy", message, headers=headers)
+
 
 _MOST_NUMBER = 2**53 - 1  # larger whole numbers are not exact in every program
 FORM = "application/x-www-form-urlencoded"
@@ -187,3 +243,40 @@ def parse_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     except UnicodeDecodeError as error:
         message = f"The body is not UTF-8 text (byte {error.start})."
         raise RequestError(400, "not_text", message) from None
+
+
+# Buffered bodies for an application that reads bodies itself: complete, and within the limits.
+
+
+BUFFERED_BYTES = 4_194_304  # the inner application parses it on the event loop
+
+
+class BufferedBody:
+    """Reads the body of an authenticated request, then calls the application."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, budget: BodyBudget) -> None:
+        self.app = app
+        self.authenticator = authenticator
+        self.budget = budget
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        request = Request(scope, receive)
+        if scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        self.authenticator.principal(request)  # refuse an unauthenticated body
+        settings = self.authenticator.workspace.settings
+        size = min(settings.max_request_bytes, BUFFERED_BYTES)
+        limits = BodyLimits(size, settings.request_seconds, self.authenticator.sender(request))
+        body = await read_body(request, limits, self.budget)
+        is_delivered = False
+
+        async def replay() -> Message:
+            nonlocal is_delivered
+            if is_delivered:
+                return await receive()
+            is_delivered = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, replay, send)

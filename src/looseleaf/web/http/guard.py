@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from looseleaf.web.http import request_log
 from looseleaf.web.http.authentication import SAFE_METHODS
-from looseleaf.web.http.request_id import HEADER, RequestIds
+from looseleaf.web.http.request_log import HEADER, RequestIds
 from looseleaf.web.http.responses import refuse_request
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from looseleaf.web.http.recent_requests import RecentRequests
-    from looseleaf.web.metrics import Metrics
+    from looseleaf.web.health import Metrics
+    from looseleaf.web.http.request_log import RecentRequests
 
     FastAnswer = tuple[int, list[tuple[bytes, bytes]], bytes]  # status, headers, body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,142 @@ from looseleaf.errors import (
     TookTooLong,
     Unavailable,
 )
-from looseleaf.errors.access import Unauthenticated, UserExists
-from looseleaf.errors.agents import AgentExists
-from looseleaf.errors.bundles import RepositoryUnusable, UpgradeOutdated
-from looseleaf.errors.chat import SessionBusy, TurnLost
-from looseleaf.errors.models import ModelFailed
-from looseleaf.errors.pages import NameTaken, TooLarge, VersionRequired
-from looseleaf.errors.workflows import SlugTaken
-from looseleaf.web.http.preconditions import is_conditional
-from looseleaf.web.http.request_errors import RequestError, build_precondition_failed
+from looseleaf.errors.features import RepositoryUnusable, SlugTaken, UpgradeOutdated
+from looseleaf.errors.operations import (
+    ModelFailed,
+    SessionBusy,
+    TurnLost,
+    Unauthenticated,
+    UserExists,
+)
+from looseleaf.errors.pages import (
+    AgentExists,
+    NameTaken,
+    PreconditionUnsupported,
+    TooLarge,
+    VersionRequired,
+)
+from looseleaf.memory.store import ANY_VERSION, Precondition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from starlette.datastructures import Headers
     from starlette.requests import Request
+
+
+# Errors of a request itself, found before an operation runs.
+
+
+class RequestError(Exception):
+    """An invalid request, with status, code and message."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        headers: dict[str, str] | None = None,
+        **data: Any,  # noqa: ANN401 - any JSON
+    ) -> None:
+        self.status, self.code, self.message = status, code, message
+        self.headers = headers or {}
+        self.data = data
+        super().__init__(message)
+
+
+def build_too_large(limit: int) -> RequestError:
+    """Build the error for a body that is too large; the rest of it is not read."""
+    message = f"The request has more than {limit} bytes, the most this server reads."
+    return RequestError(413, "too_large", message, headers={"connection": "close"}, limit=limit)
+
+
+def build_precondition_failed(expected: str, actual: str) -> RequestError:
+    """Build the error for a page of another version than the headers require."""
+    message = (
+        f"The page is not what your headers ask for: it is {actual or 'absent'}. "
+        "Read it again, then repeat the change."
+    )
+    return RequestError(412, "precondition_failed", message, expected=expected, actual=actual)
+
+
+# Versions in headers: ETag, If-Match and If-None-Match.
+
+
+_TAGS = re.compile(r'\s*(?:W/)?"([\x21\x23-\x7e]*)"\s*(?:,|$)')
+
+
+def format_etag(version: str) -> str:
+    """Write a version as an ETag."""
+    return f'"{version}"'
+
+
+def parse_tags(header: str) -> list[str]:
+    """Parse the versions of a header, or `*`.
+
+    A tag that a proxy made weak is accepted, since our tags are hashes of the bytes.
+    """
+    if header.strip() == ANY_VERSION:
+        return [ANY_VERSION]
+    versions, position = [], 0
+    while position < len(header):
+        tag = _TAGS.match(header, position)
+        if tag is None:
+            message = 'If-Match and If-None-Match hold versions in quotes, "…", or *.'
+            raise RequestError(400, "invalid_etag", message)
+        versions.append(tag[1])
+        position = tag.end()
+    return versions
+
+
+def join_header(headers: Headers, name: str) -> str | None:
+    """Join the lines of a header that may be sent in several lines."""
+    lines = headers.getlist(name)
+    return ", ".join(lines) if lines else None
+
+
+def is_unchanged(headers: Headers, version: str) -> bool:
+    """Return whether the client has this version already."""
+    header = join_header(headers, "if-none-match")
+    return header is not None and has_version(header, version)
+
+
+def has_version(header: str, version: str) -> bool:
+    """Return whether a header names a version, or any."""
+    versions = parse_tags(header)
+    return ANY_VERSION in versions or version in versions
+
+
+def check_read(headers: Headers, version: str) -> None:
+    """Refuse to return a page that is not the requested version."""
+    header = join_header(headers, "if-match")
+    if header is not None and not has_version(header, version):
+        raise build_precondition_failed(header, version)
+
+
+def precondition_of(headers: Headers) -> Precondition | None:
+    """Return the versions that a change may replace, or None without such headers."""
+    match = join_header(headers, "if-match")
+    none_match = join_header(headers, "if-none-match")
+    if match is None and none_match is None:
+        return None
+    return Precondition(
+        tuple(parse_tags(match)) if match is not None else None,
+        tuple(parse_tags(none_match)) if none_match is not None else None,
+    )
+
+
+def refuse_precondition(request: Request, action: str) -> None:
+    """Raise if a request has a precondition but changes no page."""
+    if is_conditional(request.headers):
+        raise PreconditionUnsupported(action)
+
+
+def is_conditional(headers: Headers) -> bool:
+    """Return whether a request has a precondition."""
+    return "if-match" in headers or "if-none-match" in headers
+
 
 JSON = "application/json"
 MOST_BYTES = 64_000_000  # of a response; a page of the largest size fits

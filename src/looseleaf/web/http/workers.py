@@ -10,12 +10,16 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from looseleaf.errors import TooBusy, TookTooLong
+from looseleaf.web.http.responses import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 
+    from starlette.requests import Request
+
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
+
 
 Outcome = TypeVar("Outcome")
 # Computing threads delay the event loop, each for a few milliseconds in turn.
@@ -169,3 +173,37 @@ def build_page_key(
         return None
     page_arguments = tuple(str(arguments.get(name) or "") for name in _PAGE_ARGUMENTS)
     return (context.principal.agent_id, *page_arguments)
+
+
+# A limit on event streams that are open at once, of a server and of one credential.
+
+
+MOST_STREAMS = 200  # of one server
+MOST_OF_ONE = 20  # of one credential: a browser opens few, and a leak of streams ends here
+
+
+class OpenStreams:
+    """The numbers of open streams, in total and by credential."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+
+    def take(self, credential: str) -> None:
+        """Count a stream, or refuse it."""
+        count = self._count.get(credential, 0)
+        if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
+            message = "Too many event streams are open. Close some of them."
+            raise RequestError(429, "too_many_streams", message, headers={"retry-after": "60"})
+        self._count[credential] = count + 1
+
+    def leave(self, credential: str) -> None:
+        """Stop counting a stream."""
+        self._count[credential] -= 1
+        if not self._count[credential]:
+            del self._count[credential]
+
+
+def streams_of(request: Request) -> OpenStreams:
+    """Return the open streams of the server that answers a request."""
+    streams: OpenStreams = request.app.state.open_streams
+    return streams

@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.catalog.schemas.json_schema import build_result_schema
-from looseleaf.catalog.tools.access import offers_operation, require_operation
+from looseleaf.catalog.schemas import build_result_schema
+from looseleaf.catalog.tool_access import offers_operation, require_operation
 from looseleaf.web.http.bodies import as_object, media_type_of, parse_object
-from looseleaf.web.http.request_errors import RequestError
-from looseleaf.web.http.responses import JSON, answer, encode_json
+from looseleaf.web.http.responses import JSON, RequestError, answer, encode_json
 from looseleaf.web.rest.answer_schemas import build_run_schema
-from looseleaf.web.rest.arguments import build_accepted_schema, combine, from_query
-from looseleaf.web.rest.calls import authenticator_of, body_of, invoke
-from looseleaf.web.rest.paging import split_paging
-from looseleaf.web.rest.plugin_answers import Call, build_flat_answer
-from looseleaf.web.rest.plugin_errors import add_error_fields
+from looseleaf.web.rest.calls import (
+    authenticator_of,
+    body_of,
+    build_accepted_schema,
+    combine,
+    from_query,
+    invoke,
+    split_paging,
+)
+from looseleaf.web.rest.plugin_answers import Call, add_error_fields, build_flat_answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
-    from looseleaf.web.rest.paging import Window
+    from looseleaf.web.rest.calls import Window
 
 ABILITIES = "/wp-abilities/v1/abilities"
 OPERATIONS = "/looseleaf/v1/operations"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.catalog.schemas.json_schema import build_result_schema
+from looseleaf.catalog.schemas import build_result_schema
 from looseleaf.web.rest.plugin_answers import (
     FLOW_OPERATIONS,
     PIPELINE_OPERATIONS,

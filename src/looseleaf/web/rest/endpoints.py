@@ -6,7 +6,7 @@ from looseleaf.plugins.endpoints import Endpoints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.catalog.parts import WorkspaceServices
+    from looseleaf.catalog.services import WorkspaceServices
 
 NAMESPACE = "/datamachine/v1"
 DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"

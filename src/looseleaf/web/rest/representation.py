@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.access.principals import ROLES, has_role
-from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.memory.page_text import PageText
+from looseleaf.catalog.json_values import to_json_value
+from looseleaf.memory.pages import PageText
 from looseleaf.times import format_time
-from looseleaf.web.http.preconditions import check_read, format_etag, is_unchanged
-from looseleaf.web.http.responses import JSON, encode_json
+from looseleaf.web.http.responses import JSON, check_read, encode_json, format_etag, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,14 @@ from typing import Any
 from looseleaf import FileRegistry, Settings, Shelf, Store, hookimpl
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
+from looseleaf.catalog.page_checks import CheckRun, Checks, Finding
 from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.resolution import scope_of
+from looseleaf.catalog.services import PartOpeners, WorkspaceServices
+from looseleaf.features.workflows.packet import create_packet
+from looseleaf.features.workflows.schedules import TaskSchedules
+from looseleaf.features.workflows.step import StepOutcome, StepRun, StepType, StepTypes
+from looseleaf.features.workflows.system_tasks import SystemTask, SystemTasks, TaskResult, TaskRun
 from looseleaf.memory.composed import ComposeContext, ComposedSections
 from looseleaf.memory.pages import Changed
 from looseleaf.memory.registry import RegisteredFile
@@ -22,18 +27,10 @@ from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.commands import Commands
 from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.prompt.assembly import Assembly
-from looseleaf.prompt.directives.directive import Directives
-from looseleaf.prompt.directives.outputs import Text
-from looseleaf.prompt.directives.view import DirectiveView, PageFacts
-from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.directive import Directives, DirectiveView, Filters, PageFacts
+from looseleaf.prompt.outputs import Text
 from looseleaf.prompt.request import Request
 from looseleaf.stores.disk.store import DiskStore
-from looseleaf.upkeep.finding import CheckRun, Checks, Finding
-from looseleaf.upkeep.schedules import TaskSchedules
-from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskResult, TaskRun
-from looseleaf.workflows.packet import create_packet
-from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
-from looseleaf.workflows.step_run import StepRun
 
 PAGE = "style-guide.md"
 HEARD: list[str] = []

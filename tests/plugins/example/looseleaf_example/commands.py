@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf import Shelf
 from looseleaf.cli.arguments import SharedOptions, with_shared_options
-from looseleaf.cli.groups import command
+from looseleaf.cli.command_line import command
 from looseleaf.cli.output import print_text
 
 

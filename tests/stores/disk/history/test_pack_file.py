@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.stores.disk.history.pack_file import PackFile, open_pack
-from looseleaf.stores.disk.history.pack_group import HEAD, MOST_VERSIONS, encode_groups
+from looseleaf.stores.disk.history.packs import (
+    HEAD,
+    MOST_VERSIONS,
+    PackFile,
+    encode_groups,
+    open_pack,
+)
 
 VERSIONS = [
     (number, b"# Notes\n\n" + b"- line\n" * number) for number in range(1, 3 * MOST_VERSIONS + 1)

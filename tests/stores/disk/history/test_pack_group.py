@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import Unavailable
-from looseleaf.stores.disk.history import pack_group
-from looseleaf.stores.disk.history.pack_group import (
+from looseleaf.stores.disk.history import packs as pack_group
+from looseleaf.stores.disk.history.packs import (
     MOST_BYTES,
     MOST_VERSIONS,
     PackDamage,

@@ -15,10 +15,9 @@ from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.history import PackedVersions, PageVerdict
 from looseleaf.memory.store import Found, Retention
 from looseleaf.stores.disk.history import packing
-from looseleaf.stores.disk.history.pack_file import PackFile, open_pack
-from looseleaf.stores.disk.history.pack_group import MOST_VERSIONS, encode_groups
+from looseleaf.stores.disk.history.packing import prune_versions
+from looseleaf.stores.disk.history.packs import MOST_VERSIONS, PackFile, encode_groups, open_pack
 from looseleaf.stores.disk.history.page_history import DiskHistory
-from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.locked_page import LockedPage
 from looseleaf.stores.disk.store import DiskStore
 from tests.agent_folders import AGENTS

@@ -18,9 +18,9 @@ from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.store import Change, Retention, hash_content
 from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import revisions
+from looseleaf.stores.disk.history.delta import apply_splice, splice
+from looseleaf.stores.disk.history.packing import prune_versions
 from looseleaf.stores.disk.history.page_history import DiskHistory
-from looseleaf.stores.disk.history.pruning import prune_versions
-from looseleaf.stores.disk.splice import apply_splice, splice
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.times import format_microseconds
 from tests.agent_folders import AGENTS

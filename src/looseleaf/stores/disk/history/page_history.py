@@ -11,7 +11,7 @@ from looseleaf.memory.history import PackedVersions, Revision, ShownTime, list_o
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, encode_provenance, revision_of
-from looseleaf.stores.disk.history_names import HISTORY, LOG, parse_shelf_name, parse_staged_name
+from looseleaf.stores.disk.listing import HISTORY, LOG, parse_shelf_name, parse_staged_name
 from looseleaf.times import format_microseconds
 
 TYPE_CHECKING = False
@@ -148,7 +148,7 @@ class DiskHistory:
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""
-        from looseleaf.stores.disk.history import pruning
+        from looseleaf.stores.disk.history import packing as pruning
 
         revisions = self.revisions(scope)
         if all(revision.number != number for revision in revisions):
@@ -183,7 +183,7 @@ class DiskHistory:
 
     def removals(self, shelf: Shelf) -> int:
         """Return a number that changes whenever versions of a shelf are purged or pruned."""
-        from looseleaf.stores.disk.history.notes import count_removals
+        from looseleaf.stores.disk.history.revisions import count_removals
 
         return count_removals(self.store, shelf)
 
@@ -207,13 +207,13 @@ class DiskHistory:
             self._note_removal(shelf)
 
     def _note_removal(self, shelf: Shelf) -> None:
-        from looseleaf.stores.disk.history.notes import note_removal
+        from looseleaf.stores.disk.history.revisions import note_removal
 
         with OsErrorContext(f"The history of {shelf.name}"):
             note_removal(self.store, shelf)
 
     def _prune(self, scope: Scope, retention: Retention, now: float, shown_time: ShownTime) -> int:
-        from looseleaf.stores.disk.history.pruning import prune_versions
+        from looseleaf.stores.disk.history.packing import prune_versions
 
         def choose(revisions: list[Revision]) -> list[Revision]:
             return list_outlived_revisions(revisions, retention, now, shown_time)
@@ -288,7 +288,7 @@ def _has_history(folder: int, name: str) -> bool:
 
 
 def _list_revisions(log: PageLog) -> list[Revision]:
-    from looseleaf.stores.disk.splice import is_whole
+    from looseleaf.stores.disk.history.delta import is_whole
 
     lines = log.lines()
     files = set(os.listdir(log.folder))

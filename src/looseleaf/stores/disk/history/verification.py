@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 
 from looseleaf.errors import LooseleafError
-from looseleaf.errors.agents import AgentMissing
-from looseleaf.files.folders import OsErrorContext
+from looseleaf.errors.pages import AgentMissing
+from looseleaf.files.folders import OsErrorContext, open_folder, open_page_at, read_all
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decode_text
-from looseleaf.memory.store import Found, hash_content
-from looseleaf.stores.disk.deleted_pages import read_deleted_page
+from looseleaf.memory.store import Found, Missing, hash_content
+from looseleaf.stores.disk.agent_records import DELETED_FOLDER, RECORD
+from looseleaf.stores.disk.history.delta import apply_splice, is_whole
 from looseleaf.stores.disk.history.log_line import is_intact
-from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, read_head, read_known_pages
-from looseleaf.stores.disk.history_names import LOG
-from looseleaf.stores.disk.splice import apply_splice, is_whole
+from looseleaf.stores.disk.history.revisions import (
+    HEAD,
+    is_head_damaged,
+    read_head,
+    read_known_pages,
+)
+from looseleaf.stores.disk.listing import LOG
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
@@ -25,6 +30,56 @@ if TYPE_CHECKING:
     from looseleaf.stores.disk.history.log_line import Line
     from looseleaf.stores.disk.history.revisions import PageLog
     from looseleaf.stores.disk.store import DiskStore
+    from looseleaf.stores.disk.store_folder import StoreFolder
+
+
+# The pages of deleted agents, which can be restored, in the folder of the deletion.
+
+
+def read_deleted_page(store: StoreFolder, scope: Scope) -> tuple[Found | Missing, bool]:
+    """Read a page of an agent that is not in use, and return whether its folder was found."""
+    folder = _find_folder(store, scope.agent_id)
+    if not folder:
+        return Missing(), False
+    try:
+        fd = open_page_at(store.root, f"{folder}/{scope.filename}")
+    except (FileNotFoundError, NotADirectoryError):
+        return Missing(), True
+    try:
+        return Found(read_all(fd), os.fstat(fd).st_mtime), True
+    finally:
+        os.close(fd)
+
+
+def _find_folder(store: StoreFolder, agent_id: int) -> str:
+    """Return the folder of a deleted agent's pages, or "" if it has none any more."""
+    deleted = store.open_own(*DELETED_FOLDER.split("/"))
+    if deleted is None:
+        return ""
+    try:
+        for name in os.listdir(deleted):
+            number, _, slug = name.partition("-")
+            if number != str(agent_id):
+                continue
+            names = _list_names(deleted, name)
+            if names != [RECORD]:
+                return f"{DELETED_FOLDER}/{name}"
+            # Only the record was moved; another agent may use the folder since.
+            path = f"agents/{slug}"
+            is_free = not os.path.lexists(f"{store.root}/{path}/{RECORD}")
+            return path if is_free and os.path.isdir(f"{store.root}/{path}") else ""
+    finally:
+        os.close(deleted)
+    return ""
+
+
+def _list_names(parent: int, name: str) -> list[str]:
+    folder = open_folder(parent, (name,))
+    try:
+        return os.listdir(folder)
+    finally:
+        os.close(folder)
+
 
 _MOST_NAMED = 5
 

@@ -1,1 +1,0 @@
-"""Pages in a git repository: committed with messages that say who changed what, and why."""

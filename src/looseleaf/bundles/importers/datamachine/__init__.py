@@ -1,1 +1,0 @@
-"""Pipelines and flows of Data Machine, translated into workflows of our types."""

@@ -1,1 +1,0 @@
-"""Pipelines, flows and uploaded files of a source: the decision about each, and its storing."""

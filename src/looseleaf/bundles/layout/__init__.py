@@ -1,1 +1,0 @@
-"""The files of a bundle: layout, manifest, workflows, as a folder and as an archive."""

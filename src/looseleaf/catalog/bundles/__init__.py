@@ -1,1 +1,0 @@
-"""The sources and targets of bundles and imports, as operations use them."""

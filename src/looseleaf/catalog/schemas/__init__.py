@@ -1,1 +1,0 @@
-"""Operations as JSON: types as they are declared, JSON schemas, checked arguments, results."""

@@ -1,1 +1,0 @@
-"""How operations reach workflows: pipelines, flows and jobs of the agent that is meant."""

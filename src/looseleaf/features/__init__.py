@@ -1,0 +1,1 @@
+"""Features: a folder holds everything about one subject, and registers it by hooks."""

@@ -1,0 +1,1 @@
+"""Operations of pipelines, flows, jobs, schedules and system tasks."""

@@ -1,1 +1,0 @@
-"""Requests to other servers: an allow-list, checked addresses, and limits of time and size."""

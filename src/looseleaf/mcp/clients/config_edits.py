@@ -1,0 +1,530 @@
+"""Edits of a program's configuration files: planned together, then written all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from looseleaf import settings
+from looseleaf.errors import Invalid, LooseleafError, Unavailable
+from looseleaf.files import atomic
+from looseleaf.mcp.clients import file_formats as jsonc
+from looseleaf.mcp.clients import file_formats as toml
+from looseleaf.mcp.clients.programs import CLIENTS, Client, LaunchTarget, read_connection, read_hook
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    HookFilter = Callable[[LaunchTarget], bool]
+
+
+# The policy file that lets models read and add without asking a person, but not replace.
+
+
+_POLICY_MARK = "# Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
+# Without this file Gemini CLI offers no tool of any server if there is no person to ask.
+_POLICY = """\
+{mark}
+# Models use the tools that read memory or add to it; before text is replaced, a person is asked.
+[[rule]]
+mcpName = "{name}"
+toolName = "*"
+toolAnnotations = {{ readOnlyHint = true }}
+decision = "allow"
+priority = 100
+
+[[rule]]
+mcpName = "{name}"
+toolName = "*"
+toolAnnotations = {{ destructiveHint = false }}
+decision = "allow"
+priority = 100
+"""
+
+
+def build_policy(name: str) -> str:
+    """Write the policy of a server."""
+    return _POLICY.format(mark=_POLICY_MARK, name=name)
+
+
+def is_policy(text: str) -> bool:
+    """Return whether Looseleaf wrote a policy."""
+    return text.startswith(_POLICY_MARK)
+
+
+# The session-start hook that loads the memory: a command in a JSON file, or a small plugin.
+
+
+EVENT = ("hooks", "SessionStart")
+_PLUGIN_MARK = "// Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
+# OpenCode asks for the system prompt before every request. The memory is read once for a session,
+# so that the beginning of its requests stays the same, as the caches of providers require.
+_PLUGIN = """\
+%s
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+
+const command = %s
+const run = promisify(execFile)
+const sessions = new Map()
+
+async function readMemory() {
+  try {
+    const { stdout } = await run(command[0], command.slice(1), { maxBuffer: 1 << 24 })
+    const output = JSON.parse(stdout)
+    return output.hookSpecificOutput?.additionalContext ?? output.systemMessage ?? ""
+  } catch (error) {
+    return `looseleaf: the memory could not be read: ${error.message}`
+  }
+}
+
+export const Looseleaf = async () => ({
+  "experimental.chat.system.transform": async (input, output) => {
+    const session = input.sessionID ?? ""
+    if (!sessions.has(session)) sessions.set(session, readMemory())
+    const memory = await sessions.get(session)
+    if (memory) output.system.push(memory)
+  },
+})
+"""
+
+
+def build_plugin(command: list[str]) -> str:
+    """Write the module that OpenCode loads."""
+    return _PLUGIN % (_PLUGIN_MARK, json.dumps(command, ensure_ascii=False))
+
+
+def is_plugin(text: str) -> bool:
+    """Return whether Looseleaf wrote a module."""
+    return text.startswith(_PLUGIN_MARK)
+
+
+def read_plugin(text: str) -> LaunchTarget | None:
+    """Parse a module that Looseleaf wrote."""
+    line = re.search(r"^const command = (\[.*\])$", text, re.MULTILINE)
+    try:
+        return read_connection(json.loads(line[1])) if line else None
+    except ValueError:
+        return None
+
+
+def build_json_hook(command: list[str]) -> dict[str, Any]:
+    """Return the hook group in the format of Claude Code, Codex and Gemini CLI."""
+    return {"hooks": [{"type": "command", "command": shlex.join(command)}]}
+
+
+def read_json_hooks(data: object) -> list[LaunchTarget]:
+    """List the Looseleaf hooks of a JSON file."""
+    return [connection for _, connection in _list_json_hooks(data)]
+
+
+def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter) -> str:
+    """Replace the selected hooks of a JSON file by ours; without a command, remove them."""
+    places = [
+        place for place, hook in _list_json_hooks(jsonc.parse(text).data) if is_replaced(hook)
+    ]
+    keep = 1 if command else 0
+    for place in reversed(places[keep:]):
+        text = jsonc.remove_value(text, place)
+    if command and places:
+        return jsonc.set_value(text, (*places[0], "command"), shlex.join(command))
+    if command:
+        groups = _find_value(jsonc.parse(text).data, *EVENT)
+        place = (*EVENT, len(groups) if isinstance(groups, list) else 0)
+        return jsonc.set_value(text, place, build_json_hook(command))
+    return text
+
+
+def _list_json_hooks(data: object) -> Iterator[tuple[jsonc.Path, LaunchTarget]]:
+    groups = _find_value(data, *EVENT)
+    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+        hooks = _find_value(group, "hooks")
+        for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+            connection = read_hook(_find_value(hook, "command"))
+            if connection:
+                yield (*EVENT, index, "hooks", number), connection
+
+
+def _find_value(data: object, *names: str) -> object:
+    for name in names:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+MAX_BYTES = 64_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@value
+class FileEdit:
+    """A file before and after the edit, or None if there is no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def diff(self) -> str:
+        """The change, line by line."""
+        old, new = ((text or b"").decode().splitlines() for text in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, self.path, self.path, n=2, lineterm="")
+        return "\n".join(lines)
+
+
+@value
+class ClientSetup:
+    """The server and the session-start hook that a program is to have under a name.
+
+    Without `words` the server and its hook are removed.
+    """
+
+    client: Client
+    name: str
+    project: bool = False
+    words: tuple[str, ...] = ()
+    hook: tuple[str, ...] = ()
+
+    @property
+    def server_file(self) -> str:
+        """The file of servers."""
+        return self.client.server_file(project=self.project)
+
+    @property
+    def hook_file(self) -> str:
+        """The file of hooks, or "" if the program has none."""
+        return self.client.hook_file(self.name, project=self.project)
+
+    @property
+    def policy_file(self) -> str:
+        """The file of our policy, or "" if the program needs none."""
+        return self.client.policy_file(self.name, project=self.project)
+
+
+def build_snippets(plan: ClientSetup) -> dict[str, str]:
+    """Return the entries of the program's files as text to paste, by file.
+
+    Two entries of one file are one document.
+    """
+    hook = _build_hook_snippet(plan)
+    texts = {plan.server_file: _build_server_snippet(plan)}
+    if hook and plan.hook_file == plan.server_file:
+        texts[plan.hook_file] = _encode_json(json.loads(texts[plan.server_file]) | json.loads(hook))
+    elif hook:
+        texts[plan.hook_file] = hook
+    if plan.policy_file:
+        texts[plan.policy_file] = build_policy(plan.name)
+    return texts
+
+
+def _build_server_snippet(plan: ClientSetup) -> str:
+    client, entry = plan.client, plan.client.entry([*plan.words])
+    if any(file.endswith(".toml") for file in client.project_files):
+        return toml.format_table(client.key, plan.name, entry)
+    return _encode_json({client.key: {plan.name: entry}})
+
+
+def _build_hook_snippet(plan: ClientSetup) -> str:
+    if not plan.hook or not plan.hook_file:
+        return ""
+    if plan.client.hooks == "plugin":
+        return build_plugin([*plan.hook])
+    return _encode_json({"hooks": {"SessionStart": [build_json_hook([*plan.hook])]}})
+
+
+def check_plan(plan: ClientSetup) -> None:
+    """Refuse a name that some programs do not accept, and a program without project files."""
+    if not _NAME.fullmatch(plan.name):
+        raise Invalid(f"Invalid name {plan.name!r}: use letters, digits, - and _, at most 64.")
+    if not plan.server_file:
+        raise Invalid(f"{plan.client.title} has no configuration of its own for a project.")
+
+
+def plan_edits(plan: ClientSetup) -> list[FileEdit]:
+    """List the edits of the files that would change."""
+    paths = (plan.server_file, plan.hook_file, plan.policy_file)
+    old_texts = {path: read_file(path) for path in paths if path}
+    texts = dict(old_texts)
+    old_connections = parse_connections(plan.client, plan.server_file, texts[plan.server_file])
+    _draft(texts, plan.server_file, lambda text: _with_server(plan, text))
+    if plan.hook_file:
+        _draft(texts, plan.hook_file, lambda text: _with_hook(plan, text, old_connections))
+    if plan.policy_file:
+        _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
+    return [
+        FileEdit(path, old_texts[path], new_text)
+        for path, new_text in texts.items()
+        if new_text != old_texts[path]
+    ]
+
+
+def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, LaunchTarget]:
+    """Return the Looseleaf servers of a program by name, empty for a broken file."""
+    try:
+        text = (content or b"").decode()
+        data: Any = tomllib.loads(text) if path.endswith(".toml") else jsonc.parse(text).data
+    except ValueError:
+        return {}
+    servers = data.get(client.key) if isinstance(data, dict) else None
+    own_servers = {}
+    for name, entry in servers.items() if isinstance(servers, dict) else ():
+        connection = read_connection(_argv_of(entry))
+        if connection:
+            own_servers[name] = connection
+    return own_servers
+
+
+def read_file(path: str) -> bytes | None:
+    """Read a file that may be missing, up to the largest size of a configuration."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(path, error.strerror) from error
+    if len(content) > MAX_BYTES:
+        raise Unavailable(path, f"it has more than {MAX_BYTES:,} bytes")
+    return content
+
+
+def write(edits: list[FileEdit]) -> None:
+    """Write the edits, each atomically, unless a file has changed meanwhile; file modes stay.
+
+    If an edit fails, the edits before it are undone.
+    """
+    finished_edits: list[FileEdit] = []
+    try:
+        for edit in edits:
+            _write(edit)
+            finished_edits.append(edit)
+    except LooseleafError:
+        for edit in reversed(finished_edits):
+            with contextlib.suppress(LooseleafError):  # only the first failure is reported
+                _write(FileEdit(edit.path, edit.after, edit.before))
+        raise
+
+
+def _argv_of(entry: object) -> list[object]:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    if isinstance(command, list):
+        return command
+    arguments = entry.get("args", []) if isinstance(entry, dict) else []
+    return [command, *arguments] if isinstance(arguments, list) else [command]
+
+
+def _encode_json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _draft(texts: dict[str, bytes | None], path: str, change: Any) -> None:  # noqa: ANN401
+    content = texts[path]
+    try:
+        new_text = change((content or b"").decode())
+    except (ValueError, TypeError) as error:
+        raise Invalid(f"{path} cannot be edited safely ({error}).") from error
+    if new_text is None or new_text or content is not None:
+        texts[path] = None if new_text is None else new_text.encode()
+
+
+def _with_server(plan: ClientSetup, text: str) -> str:
+    client, entry = plan.client, plan.client.entry([*plan.words]) if plan.words else None
+    if plan.server_file.endswith(".toml"):
+        return toml.set_table(text, client.key, plan.name, entry)
+    if not isinstance(jsonc.parse(text).data, dict):
+        raise TypeError("it is not a table")
+    place = (client.key, plan.name)
+    return jsonc.set_value(text, place, entry) if entry else jsonc.remove_value(text, place)
+
+
+def _with_hook(
+    plan: ClientSetup, text: str, old_connections: dict[str, LaunchTarget]
+) -> str | None:
+    if plan.client.hooks == "plugin":
+        return _with_plugin(plan, text)
+    own_connections = [old_connections[plan.name]] if plan.name in old_connections else []
+    own_connections += filter(None, [read_connection(plan.words)])
+    other_connections = [
+        connection for name, connection in old_connections.items() if name != plan.name
+    ]
+
+    def is_replaced(hook: LaunchTarget) -> bool:
+        if any(_serves(server, hook) for server in other_connections):
+            return False
+        is_mine = not hook.root or any(_serves(server, hook) for server in own_connections)
+        return is_mine or not plan.words  # removing also takes a hook whose server is gone
+
+    return set_json_hook(text, [*plan.hook] or None, is_replaced)
+
+
+def _with_plugin(plan: ClientSetup, text: str) -> str | None:
+    if text and not is_plugin(text):
+        raise ValueError("Looseleaf did not write it")
+    return build_plugin([*plan.hook]) if plan.hook else None
+
+
+def _with_policy(plan: ClientSetup, text: str) -> str | None:
+    if text and not is_policy(text):
+        raise ValueError("Looseleaf did not write it")
+    return build_policy(plan.name) if plan.words else None
+
+
+def _serves(server: LaunchTarget, hook: LaunchTarget) -> bool:
+    return server.root == hook.root and server.agent in ("", hook.agent)
+
+
+def _write(edit: FileEdit) -> None:
+    path = os.path.realpath(edit.path)  # a link stays a link, and its target is replaced
+    folder, name = os.path.split(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _open_folder(folder) as folder_fd:
+            is_unchanged = _exchange(folder_fd, name, edit, path)
+    except OSError as error:
+        raise Unavailable(edit.path, error.strerror) from error
+    if not is_unchanged:
+        raise Unavailable(edit.path, "another program has just changed it; try again")
+
+
+def _exchange(folder: int, name: str, edit: FileEdit, path: str) -> bool:
+    if edit.after is None:
+        if read_file(path) != edit.before:
+            return False
+        atomic.remove(folder, name)
+        return True
+    mode = stat.S_IMODE(os.stat(path).st_mode) if edit.before is not None else 0o600
+    return atomic.replace(
+        folder, name, edit.after, mode=mode, condition=lambda: read_file(path) == edit.before
+    )
+
+
+@contextlib.contextmanager
+def _open_folder(folder: str) -> Iterator[int]:
+    folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder_fd
+    finally:
+        os.close(folder_fd)
+
+
+# The Looseleaf servers in the configuration of every supported program.
+
+
+@value(kw_only=True)
+class Status:
+    """One server of one program; the name is "" for a program without a Looseleaf server."""
+
+    client: str
+    scope: str  # user or project
+    file: str
+    name: str = ""
+    workspace: str = ""
+    agent: str = ""
+    command: str = ""
+    hook: str = ""  # yes, no, not trusted, or unknown for a program without hooks
+    problems: tuple[str, ...] = ()
+
+
+def read_status() -> list[Status]:
+    """Read the files of all programs, of this user and of the project in this folder."""
+    rows: list[Status] = []
+    for word, client in CLIENTS.items():
+        user_rows = _read_scope(word, client, project=False)
+        rows += user_rows or [
+            Status(client=word, scope="user", file=client.server_file(project=False))
+        ]
+        if client.project_files and not _is_user_file(client):
+            rows += _read_scope(word, client, project=True)
+    return rows
+
+
+def _is_user_file(client: Client) -> bool:
+    """Return whether the file of the project is the file of the user, as in the home folder."""
+    files = (client.server_file(project=is_project) for is_project in (False, True))
+    user_file, project_file = map(os.path.realpath, files)
+    return user_file == project_file
+
+
+def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
+    file = client.server_file(project=project)
+    scope = "project" if project else "user"
+    try:
+        content = read_file(file)
+        if content is not None:
+            _check(file, content.decode())
+    except (Unavailable, ValueError) as error:
+        return [
+            Status(client=word, scope=scope, file=file, problems=(f"it cannot be read: {error}",))
+        ]
+    return [
+        Status(
+            client=word,
+            scope=scope,
+            file=file,
+            name=name,
+            workspace=connection.root,
+            agent=connection.agent,
+            command=connection.command,
+            hook=_describe_hook(client, name, connection, project=project),
+            problems=_list_problems(connection),
+        )
+        for name, connection in parse_connections(client, file, content).items()
+    ]
+
+
+def _check(file: str, text: str) -> None:
+    if file.endswith(".toml"):
+        tomllib.loads(text)
+    else:
+        jsonc.parse(text)
+
+
+def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, project: bool) -> str:
+    file = client.hook_file(name, project=project)
+    if not file:
+        return "unknown"
+    try:
+        text = (read_file(file) or b"").decode()
+        if client.hooks == "plugin":
+            hook = read_plugin(text) if is_plugin(text) else None
+            hook_connections = [hook] if hook else []
+        else:
+            hook_connections = read_json_hooks(jsonc.parse(text).data)
+    except (Unavailable, ValueError):
+        return "no"
+    has_hook = any(
+        hook.root == connection.root and connection.agent in ("", hook.agent)
+        for hook in hook_connections
+    )
+    if has_hook and client is CLIENTS["codex"] and not _is_trusted(client, file):
+        return "not trusted"
+    return "yes" if has_hook else "no"
+
+
+def _is_trusted(client: Client, hook_file: str) -> bool:
+    """Return whether a person ever trusted a hook of this file; Codex stores trust by path."""
+    try:
+        text = (read_file(client.server_file(project=False)) or b"").decode()
+        hooks_table = tomllib.loads(text).get("hooks")
+    except (Unavailable, ValueError):
+        return False
+    state = hooks_table.get("state") if isinstance(hooks_table, dict) else None
+    keys = state if isinstance(state, dict) else {}
+    return any(str(key).startswith(f"{hook_file}:session_start:") for key in keys)
+
+
+def _list_problems(connection: LaunchTarget) -> tuple[str, ...]:
+    command = shutil.which(connection.command)
+    is_workspace = os.path.isfile(os.path.join(connection.root, settings.FILE))
+    return (
+        *(() if command else (f"the command {connection.command} is missing",)),
+        *(() if is_workspace else (f"{connection.root} is not a workspace",)),
+    )

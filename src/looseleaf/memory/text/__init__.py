@@ -1,1 +1,0 @@
-"""Texts of pages: comments, hidden characters, line differences, managed blocks."""

@@ -1,1 +1,0 @@
-"""Models of servers that speak the OpenAI chat completions protocol."""

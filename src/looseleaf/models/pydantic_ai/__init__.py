@@ -1,1 +1,0 @@
-"""Models of every provider that pydantic-ai knows."""

@@ -1,1 +1,0 @@
-"""Directives: the parts of a prompt, their view and their outputs."""

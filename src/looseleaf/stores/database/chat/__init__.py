@@ -1,1 +1,0 @@
-"""Conversations in the database: sessions, messages and turns."""

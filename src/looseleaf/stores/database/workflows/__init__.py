@@ -1,1 +1,0 @@
-"""Workflows in the database: pipelines, flows and the prompts that flows queue."""

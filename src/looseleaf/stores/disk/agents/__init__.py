@@ -1,1 +1,0 @@
-"""Agents as folders on disk: records, the register of ids, changes under a lock."""

@@ -1,1 +1,0 @@
-"""Files of workflows: the folders of jobs, their artifacts, and folders to publish to."""

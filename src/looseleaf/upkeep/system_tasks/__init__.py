@@ -1,1 +1,0 @@
-"""System tasks: work that Looseleaf does by itself, for each agent or for the workspace."""

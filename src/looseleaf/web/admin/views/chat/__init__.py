@@ -1,1 +1,0 @@
-"""Conversations: the list, one of them, and its transcript in words."""

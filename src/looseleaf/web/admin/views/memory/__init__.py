@@ -1,1 +1,0 @@
-"""Memory: pages, the editor, history and the journal."""

@@ -1,1 +1,0 @@
-"""Operation: people, settings, the audit, health, requests, backups, bundles and imports."""

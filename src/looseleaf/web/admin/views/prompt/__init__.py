@@ -1,1 +1,0 @@
-"""What an agent sees: its prompt as blocks, and two prompts compared."""

@@ -1,1 +1,0 @@
-"""Views of workflows: pipelines, flows, jobs, schedules and uploaded files."""

@@ -1,1 +1,0 @@
-"""The artifacts of jobs: transcripts, tool traces, and the pages that a job wrote."""

@@ -1,1 +1,0 @@
-"""Execution: a worker takes jobs from the queue and runs their steps."""

@@ -1,1 +1,0 @@
-"""Schedules: when flows and tasks run, kept across restarts, and fired once by any server."""

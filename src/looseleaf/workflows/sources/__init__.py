@@ -1,1 +1,0 @@
-"""Sources of items: feeds and JSON documents, read safely and within limits."""

@@ -1,1 +1,0 @@
-"""Uploaded files of pipelines and flows, and the contract of their store."""
