@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from looseleaf import Change, Workspace
 from looseleaf.memory.provenance import Provenance
-from looseleaf.operations import agents as operations
+from looseleaf.operations import agents
 
 BY = Change("prepare", Provenance("ada"))
 
@@ -28,20 +28,20 @@ def do_nothing(workspace: Workspace) -> None:
 
 def with_bob(workspace: Workspace) -> None:
     """Begin with a second agent that has pages of its own."""
-    bob = operations.create_agent(workspace.context, "bob", name="Bob")
+    bob = agents.create_agent(workspace.context, "bob", name="Bob")
     workspace.pages.append(bob.shelf.page("contexts/editor.md"), "his", change=BY)
 
 
 def without_bob(workspace: Workspace) -> None:
     """Begin with a second agent that was deleted with its pages."""
     with_bob(workspace)
-    operations.delete_agent(workspace.context, "bob", files=True)
+    agents.delete_agent(workspace.context, "bob", files=True)
 
 
 def with_his_folder(workspace: Workspace) -> None:
     """Begin with a second agent that was deleted, and its folder is still there."""
     with_bob(workspace)
-    operations.delete_agent(workspace.context, "bob")
+    agents.delete_agent(workspace.context, "bob")
 
 
 def with_a_folder(workspace: Workspace) -> None:
@@ -60,37 +60,37 @@ def without_a_register(workspace: Workspace) -> None:
 
 def create(workspace: Workspace) -> None:
     """Create the second agent."""
-    operations.create_agent(workspace.context, "bob", name="Bob", config={"tone": "calm"})
+    agents.create_agent(workspace.context, "bob", name="Bob", config={"tone": "calm"})
 
 
 def rename(workspace: Workspace) -> None:
     """Change its slug."""
-    operations.rename_agent(workspace.context, "bob", "robert")
+    agents.rename_agent(workspace.context, "bob", "robert")
 
 
 def rename_with_name(workspace: Workspace) -> None:
     """Change its slug and its name."""
-    operations.rename_agent(workspace.context, "bob", "robert", name="Robert")
+    agents.rename_agent(workspace.context, "bob", "robert", name="Robert")
 
 
 def delete(workspace: Workspace) -> None:
     """Delete it without its pages."""
-    operations.delete_agent(workspace.context, "bob")
+    agents.delete_agent(workspace.context, "bob")
 
 
 def delete_with_files(workspace: Workspace) -> None:
     """Delete it with its pages."""
-    operations.delete_agent(workspace.context, "bob", files=True)
+    agents.delete_agent(workspace.context, "bob", files=True)
 
 
 def restore(workspace: Workspace) -> None:
     """Bring it back."""
-    operations.restore_agent(workspace.context, "bob")
+    agents.restore_agent(workspace.context, "bob")
 
 
 def configure(workspace: Workspace) -> None:
     """Change its configuration."""
-    operations.configure_agent(workspace.context, "bob", {"tone": "calm"})
+    agents.configure_agent(workspace.context, "bob", {"tone": "calm"})
 
 
 SCENES = {

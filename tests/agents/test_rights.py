@@ -10,7 +10,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.errors.operations import Unauthenticated
 from looseleaf.errors.pages import AgentExists, AgentMissing, InvalidAgent
-from looseleaf.operations import agents as operations
+from looseleaf.operations import agents
 from looseleaf.operations.tokens import create_token
 from looseleaf.operations.users import create_user, grant_role, list_grants
 
@@ -21,7 +21,7 @@ def delete(workspace: Workspace, way: str) -> None:
     """Delete bob, by the operation, by the library, or by hand."""
     folder = Path(workspace.root, "agents/bob")
     if way.startswith("operation"):
-        operations.delete_agent(workspace.context, "bob", files="files" in way)
+        agents.delete_agent(workspace.context, "bob", files="files" in way)
     elif way == "library":
         workspace.agents.remove("bob")
     elif way == "folder":
@@ -34,7 +34,7 @@ def delete(workspace: Workspace, way: str) -> None:
 def token(workspace: Workspace) -> str:
     """Make bob, a token of his, and a user with a role on him; show the token once."""
     context = workspace.context
-    operations.create_agent(context, "bob")
+    agents.create_agent(context, "bob")
     create_user(context, "eve")
     grant_role(context, "bob", "eve", "viewer")
     text = create_token(context, agent="bob").token
@@ -59,7 +59,7 @@ def test_a_newcomer_inherits_nothing(workspace: Workspace, token: str, way: str,
     elif lost != "nothing":
         Path(workspace.root, lost).unlink()
     again = Workspace.open(workspace.root)
-    bob = operations.create_agent(again.context, "bob")
+    bob = agents.create_agent(again.context, "bob")
     assert bob.id == 3
     with pytest.raises(Unauthenticated):
         again.authentication().bearer(token)
@@ -76,28 +76,28 @@ def test_a_restored_agent_has_its_pages_and_no_rights(
     text = workspace.pages.text(scope)
     delete(workspace, way)
     with pytest.raises(AgentMissing):
-        operations.restore_agent(context, "ada")
-    record = operations.restore_agent(context, "bob")
+        agents.restore_agent(context, "ada")
+    record = agents.restore_agent(context, "bob")
     assert (record.id, workspace.pages.text(scope)) == (2, text)
     assert [revision.operation for revision in workspace.history.revisions(scope)] == ["scaffold"]
     with pytest.raises(Unauthenticated):
         workspace.authentication().bearer(token)
     assert [grant.user_id for grant in list_grants(context, "bob")] == [1]
-    assert operations.list_deleted_agents(context) == []
+    assert agents.list_deleted_agents(context) == []
 
 
 def test_a_deleted_agent_comes_back_under_another_slug(workspace: Workspace) -> None:
     """If its own belongs to another agent now; two of a slug are told apart by their ids."""
     context = workspace.context
     for _ in range(2):
-        operations.create_agent(context, "bob")
-        operations.delete_agent(context, "bob", files=True)
+        agents.create_agent(context, "bob")
+        agents.delete_agent(context, "bob", files=True)
     with pytest.raises(InvalidAgent, match="ids: 2, 3"):
-        operations.restore_agent(context, "bob")
-    assert operations.restore_agent(context, 3).slug == "bob"
+        agents.restore_agent(context, "bob")
+    assert agents.restore_agent(context, 3).slug == "bob"
     with pytest.raises(AgentExists):
-        operations.restore_agent(context, 2)
-    assert operations.restore_agent(context, 2, slug="robert").slug == "robert"
+        agents.restore_agent(context, 2)
+    assert agents.restore_agent(context, 2, slug="robert").slug == "robert"
     assert [item.slug for item in workspace.agents.records()] == ["ada", "bob", "robert"]
 
 

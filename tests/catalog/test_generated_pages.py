@@ -12,15 +12,7 @@ import pytest
 from looseleaf import Where, Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.features.bundles import (
-    install_operations as bundle_installs,
-)
-from looseleaf.features.bundles import (
-    install_operations as pending_upgrades,
-)
-from looseleaf.features.bundles import (
-    operations as bundles,
-)
+from looseleaf.features.bundles import install_operations, operations
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf
 from looseleaf.operations import agents
 from looseleaf.operations.composed import compose, compose_page_text
@@ -49,33 +41,35 @@ def is_current(workspace: Workspace) -> bool:
 
 def install_copy(context: Context) -> None:
     """Install a second agent from the bundle of the first."""
-    bundle_installs.install_bundle(context, bundles.export_bundle(context, "ada").data, slug="bob")
+    install_operations.install_bundle(
+        context, operations.export_bundle(context, "ada").data, slug="bob"
+    )
 
 
 def upgrade_name(context: Context) -> None:
     """Bring the name of an agent back to that of its bundle."""
-    archive = bundles.export_bundle(context, "ada")
+    archive = operations.export_bundle(context, "ada")
     agents.rename_agent(context, "ada", "ada", name="Lady Lovelace")
-    bundle_installs.upgrade_bundle(context, archive.data, agent="ada", approve=("agent:name",))
+    install_operations.upgrade_bundle(context, archive.data, agent="ada", approve=("agent:name",))
 
 
 def leave_name(context: Context) -> None:
     """Upgrade an agent that has another name than its bundle, so that the name waits."""
-    archive = bundles.export_bundle(context, "ada")
+    archive = operations.export_bundle(context, "ada")
     agents.rename_agent(context, "ada", "ada", name="Lady Lovelace")
-    bundle_installs.upgrade_bundle(context, archive.data, agent="ada")
+    install_operations.upgrade_bundle(context, archive.data, agent="ada")
 
 
 def approve_name(context: Context) -> None:
     """Approve a name that waits."""
     leave_name(context)
-    pending_upgrades.approve(context, "ada", keys=("agent:name",))
+    install_operations.approve(context, "ada", keys=("agent:name",))
 
 
 def reject_name(context: Context) -> None:
     """Reject a name that waits: that of this workspace stays."""
     leave_name(context)
-    pending_upgrades.reject(context, "ada", keys=("agent:name",))
+    install_operations.reject(context, "ada", keys=("agent:name",))
 
 
 # What each operation that changes agents is called with.

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from looseleaf.cli import command_line as groups
+from looseleaf.cli import command_line
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.command_line import Command, CommandTable, looseleaf_command
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
@@ -130,6 +130,6 @@ def test_a_call_builds_the_table_of_commands_once(
         tables.append(CommandTable(*arguments))
         return tables[-1]
 
-    monkeypatch.setattr(groups, "CommandTable", build)
+    monkeypatch.setattr(command_line, "CommandTable", build)
     assert run("memory", "append", "Facts", "a line").code == 0
     assert len(tables) == 1

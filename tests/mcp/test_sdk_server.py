@@ -7,7 +7,7 @@ from mcp import Client
 
 from looseleaf import Workspace
 from looseleaf.catalog.operation_tools import SMALL, list_operation_tools, pick_tool
-from looseleaf.mcp import methods as resources
+from looseleaf.mcp import methods
 from looseleaf.mcp.http import MemoryServer, client_of
 from looseleaf.mcp.methods import Features, build_address, build_instructions, parse_address
 from looseleaf.mcp.stdio import local_context_of
@@ -185,7 +185,7 @@ def test_many_agents_are_listed_some_at_a_time(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every page comes exactly once."""
-    monkeypatch.setattr(resources, "PAGE", 10)
+    monkeypatch.setattr(methods, "PAGE", 10)
     for number in range(12):
         record = workspace.agents.create(f"agent-{number}", owner=1)
         for page in ("a.md", "b.txt"):

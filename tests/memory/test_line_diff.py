@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.memory import differences as line_diff
+from looseleaf.memory import differences
 from looseleaf.memory.differences import MOST_STEPS, LineDiff, diff_lines
 
 NAMES = ("old", "new")
@@ -57,12 +57,12 @@ def test_a_diff_makes_the_new_text_of_the_old_one(old: list[str], new: list[str]
 @given(texts, texts)
 def test_a_coarse_diff_is_correct_too(old: list[str], new: list[str]) -> None:
     """If the steps do not suffice, from the first one on."""
-    steps = line_diff.MOST_STEPS
-    line_diff.MOST_STEPS = 1
+    steps = differences.MOST_STEPS
+    differences.MOST_STEPS = 1
     try:
         found = diff_lines(old, new, NAMES)
     finally:
-        line_diff.MOST_STEPS = steps
+        differences.MOST_STEPS = steps
     assert patched(old, found.text) == new
 
 
@@ -76,14 +76,14 @@ def test_it_is_written_as_everyone_writes_it() -> None:
 
 def test_crafted_versions_cost_no_more_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two versions of 54 KB that took minutes: the steps are counted, and the diff says so."""
-    searches: list[line_diff._Search] = []
-    real = line_diff._Search
+    searches: list[differences._Search] = []
+    real = differences._Search
 
-    def watched(old: list[str], new: list[str]) -> line_diff._Search:
+    def watched(old: list[str], new: list[str]) -> differences._Search:
         searches.append(real(old, new))
         return searches[0]
 
-    monkeypatch.setattr(line_diff, "_Search", watched)
+    monkeypatch.setattr(differences, "_Search", watched)
     old, new = crafted(1), crafted(2)
     found = diff_lines(old, new, NAMES)
     assert found.is_coarse
@@ -95,4 +95,4 @@ def test_a_diff_that_is_too_long_is_cut_and_says_so() -> None:
     """An answer has a bound, whatever the pages."""
     found = diff_lines([], ["x" * 1000] * 5000, NAMES)
     assert found.is_truncated
-    assert len(found.text) <= line_diff.MOST_CHARACTERS
+    assert len(found.text) <= differences.MOST_CHARACTERS

@@ -18,7 +18,7 @@ from looseleaf.errors import Conflicted, Invalid, InvalidName, NotFound, Refused
 from looseleaf.errors.pages import PageMissing, Protected, RevisionMissing, SectionTaken
 from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import Where
-from looseleaf.memory.search import substring as visible_pages
+from looseleaf.memory.search import substring
 from looseleaf.memory.store import Retention
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.times import format_time
@@ -313,7 +313,7 @@ def test_search_as_of_a_time_that_is_not_past_asks_the_index(
     memory.write_page(context, "notes.md", "a needle\n")
     moment = format_time(clock.now + 1)
     # Whatever reads pages of the past fails from here on.
-    monkeypatch.setattr(visible_pages, "VisiblePages", type(None))
+    monkeypatch.setattr(substring, "VisiblePages", type(None))
     assert search.find(context, "needle", as_of=moment) == search.find(context, "needle")
     assert search.search(context, "needle", as_of=moment).matches[0].filename == "notes.md"
 

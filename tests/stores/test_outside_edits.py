@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.errors.pages import RevisionMissing
-from looseleaf.files import atomic
-from looseleaf.files import mounts as file_writers
+from looseleaf.files import atomic, mounts
 from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
@@ -294,7 +293,7 @@ def test_a_program_that_keeps_the_page_open_writes_into_the_past(
     This is the one case in which an outside edit is not shown: no system can lead the bytes of an
     open file to the new one. Our own versions stay right, made again from the log.
     """
-    monkeypatch.setattr(file_writers, "WRITER_SECONDS", 0.0)
+    monkeypatch.setattr(mounts, "WRITER_SECONDS", 0.0)
     put(store, MEMORY, b"one\n")
     put(store, MEMORY, b"one\ntwo\n")
     with page_file_of(root).open("ab") as file:

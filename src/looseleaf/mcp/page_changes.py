@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from looseleaf.errors import LooseleafError
-from looseleaf.mcp import methods as resources
+from looseleaf.mcp import methods
 from looseleaf.memory.store import Missing
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def _read_state(state: State) -> object:
 
 def state_of_page(context: Context, uri: str) -> State:
     """Return a function that reads the hash of a page; the client must have the right to read."""
-    scope = resources.resolve_scope(context, uri)
+    scope = methods.resolve_scope(context, uri)
 
     def read_hash() -> object:
         page = context.pages.read(scope)
@@ -86,4 +86,4 @@ def state_of_page(context: Context, uri: str) -> State:
 
 def state_of_list(context: Callable[[], Context]) -> State:
     """Return a function that identifies the list of pages."""
-    return lambda: [resource["uri"] for resource in resources.list_resources(context())[0]]
+    return lambda: [resource["uri"] for resource in methods.list_resources(context())[0]]

@@ -10,7 +10,7 @@ from _thread import allocate_lock
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through, confine_model
 from looseleaf.catalog.operation_tools import list_operation_tools
 from looseleaf.errors import Unavailable
-from looseleaf.mcp import methods as features
+from looseleaf.mcp import methods
 from looseleaf.mcp.methods import INVALID_REQUEST, PARSE_ERROR, Features, ProtocolError, run_request
 from looseleaf.mcp.page_changes import LIST, state_of_list, state_of_page
 from looseleaf.memory.provenance import SESSION, Activity
@@ -114,7 +114,7 @@ ENVELOPE_VERSIONS = ("2026-07-28",)
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _CAPABILITIES = f"{_PREFIX}protocolVersion", f"{_PREFIX}clientCapabilities"
 _CLIENT, _SERVER = f"{_PREFIX}clientInfo", f"{_PREFIX}serverInfo"
-_ENVELOPE = {"resultType": "complete", "_meta": {_SERVER: features.INFORMATION}}
+_ENVELOPE = {"resultType": "complete", "_meta": {_SERVER: methods.INFORMATION}}
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}
 # A thread costs more than these methods: reading a page takes less time than starting a thread.
 _QUICK_METHODS = {"tools/list", "resources/read", "resources/templates/list", "prompts/list"}
@@ -175,7 +175,7 @@ class ClientConnection:
             return
         if line is None:
             reason = f"A line has at most {most_bytes} bytes."
-            self._fail(None, ProtocolError(features.INVALID_REQUEST, reason))
+            self._fail(None, ProtocolError(methods.INVALID_REQUEST, reason))
             return
         try:
             message = parse_line(line)
@@ -189,14 +189,14 @@ class ClientConnection:
         is_request = "id" in message
         if not isinstance(method, str) or not isinstance(params, dict | None):
             fault = ProtocolError(
-                features.INVALID_REQUEST, "method must be a text, params an object."
+                methods.INVALID_REQUEST, "method must be a text, params an object."
             )
             self._fail(identity if _is_identity(identity) else None, fault)
         elif not is_request:
             self._handle_notification(method, params or {})
         elif not _is_identity(identity):
             self._fail(
-                None, ProtocolError(features.INVALID_REQUEST, "An id must be a text or a number.")
+                None, ProtocolError(methods.INVALID_REQUEST, "An id must be a text or a number.")
             )
         else:
             self._handle_request(identity, method, params or {})
@@ -212,7 +212,7 @@ class ClientConnection:
     def _handle_request(self, identity: Identity, method: str, params: Parameters) -> None:
         if identity in self._open:
             fault = ProtocolError(
-                features.INVALID_REQUEST, "Another request with this id is still running."
+                methods.INVALID_REQUEST, "Another request with this id is still running."
             )
             self._fail(identity, fault)
             return
@@ -244,7 +244,7 @@ class ClientConnection:
             arguments = params.get("arguments")
             is_past = isinstance(arguments, dict) and arguments.get("as_of")
             return params.get("name") in self._quick_tools and not is_past
-        return method in _QUICK_METHODS or method not in features.METHODS
+        return method in _QUICK_METHODS or method not in methods.METHODS
 
     def _fail(self, identity: Identity | None, error: ProtocolError) -> None:
         fault = {"code": error.code, "message": error.message}
@@ -257,12 +257,12 @@ class ClientConnection:
             return self._answer_after_handshake(method, params)
         if method == "initialize":
             raise ProtocolError(
-                features.UNSUPPORTED_VERSION,
+                methods.UNSUPPORTED_VERSION,
                 f"This connection speaks {ENVELOPE_VERSIONS[0]}, which has no handshake.",
                 {"supported": list(ENVELOPE_VERSIONS), "requested": params.get("protocolVersion")},
             )
         _check_envelope(params)
-        client = features.client_name_of(_meta_of(params).get(_CLIENT))
+        client = methods.client_name_of(_meta_of(params).get(_CLIENT))
         if method == "subscriptions/listen":
             self._listen(identity, client, params)
             return None  # the stream is open until it is cancelled
@@ -271,27 +271,27 @@ class ClientConnection:
             result = {**versions, **self._build_introduction(client, notify_lists=True)}
         else:
             result = self._run(method, client, params)
-        return {**result, **_ENVELOPE, **(_FRESH if method in features.CACHEABLE else {})}
+        return {**result, **_ENVELOPE, **(_FRESH if method in methods.CACHEABLE else {})}
 
     def _answer_after_handshake(self, method: str, params: Parameters) -> dict[str, Any]:
         if method == "initialize":
             return self._answer_handshake(params)
         if _VERSION in _meta_of(params):
             raise ProtocolError(
-                features.INVALID_REQUEST,
+                methods.INVALID_REQUEST,
                 "This connection began with the handshake of an older protocol, so its requests "
                 f"have no {_VERSION}.",
             )
         if method == "ping":
             return {}
         subscribes = method in ("resources/subscribe", "resources/unsubscribe")
-        if not subscribes and method not in features.METHODS:
-            raise ProtocolError(features.METHOD_NOT_FOUND, "Method not found", method)
+        if not subscribes and method not in methods.METHODS:
+            raise ProtocolError(methods.METHOD_NOT_FOUND, "Method not found", method)
         if not self._client:
-            raise ProtocolError(features.INVALID_REQUEST, "The first request must be initialize.")
+            raise ProtocolError(methods.INVALID_REQUEST, "The first request must be initialize.")
         if not subscribes:
             return self._run(method, self._client, params)
-        uri = features.text_of(params, "uri")
+        uri = methods.text_of(params, "uri")
         if method == "resources/unsubscribe":
             self._subscriptions.unsubscribe(uri)
         else:
@@ -299,32 +299,32 @@ class ClientConnection:
         return {}
 
     def _answer_handshake(self, params: Parameters) -> dict[str, Any]:
-        requested_version = features.text_of(params, "protocolVersion")
-        self._client = features.client_name_of(params.get("clientInfo"))
+        requested_version = methods.text_of(params, "protocolVersion")
+        self._client = methods.client_name_of(params.get("clientInfo"))
         version = (
             requested_version if requested_version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         )
-        identity = {"protocolVersion": version, "serverInfo": features.INFORMATION}
+        identity = {"protocolVersion": version, "serverInfo": methods.INFORMATION}
         return {**identity, **self._build_introduction(self._client, notify_lists=False)}
 
     def _build_introduction(self, client: str, *, notify_lists: bool) -> dict[str, Any]:
         return {
-            "capabilities": features.build_capabilities(lists_change=notify_lists),
-            "instructions": features.build_instructions(self._context_of(client).settings),
+            "capabilities": methods.build_capabilities(lists_change=notify_lists),
+            "instructions": methods.build_instructions(self._context_of(client).settings),
         }
 
     def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
-        if method not in features.METHODS:
-            raise ProtocolError(features.METHOD_NOT_FOUND, "Method not found", method)
-        return features.METHODS[method](self._features, self._context_of(client), params)
+        if method not in methods.METHODS:
+            raise ProtocolError(methods.METHOD_NOT_FOUND, "Method not found", method)
+        return methods.METHODS[method](self._features, self._context_of(client), params)
 
     def _listen(self, identity: Identity, client: str, params: Parameters) -> None:
         """Open a stream of changes of pages; the client must have the right to read them."""
-        filters = features.object_of(params, "notifications")
+        filters = methods.object_of(params, "notifications")
         uris = filters.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
             raise ProtocolError(
-                features.INVALID_PARAMS, "resourceSubscriptions must be a list of texts."
+                methods.INVALID_PARAMS, "resourceSubscriptions must be a list of texts."
             )
         context = self._context_of(client)
         states = {uri: state_of_page(context, uri) for uri in dict.fromkeys(uris)}
@@ -344,13 +344,13 @@ def _check_envelope(params: Parameters) -> None:
     meta = _meta_of(params)
     absent = [name for name in (_VERSION, _CAPABILITIES) if name not in meta]
     if absent:
-        raise ProtocolError(features.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")
+        raise ProtocolError(methods.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")
     version = meta[_VERSION]
     if not isinstance(version, str):
-        raise ProtocolError(features.INVALID_PARAMS, f"{_VERSION} must be a text.")
+        raise ProtocolError(methods.INVALID_PARAMS, f"{_VERSION} must be a text.")
     if version not in ENVELOPE_VERSIONS:
         raise ProtocolError(
-            features.UNSUPPORTED_VERSION,
+            methods.UNSUPPORTED_VERSION,
             f"Unsupported protocol version {version!r}.",
             {"supported": list(ENVELOPE_VERSIONS), "requested": version},
         )
@@ -378,9 +378,9 @@ def serve(
     workspace = open_workspace()
     record = None if all_agents else workspace.agents.resolve(agent)
     user_id = user or (record.owner if record else workspace.settings.default_user)
-    features = Features(list_operation_tools(workspace.context, full=full))
+    methods = Features(list_operation_tools(workspace.context, full=full))
     context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
-    ClientConnection(features, context_of, lines).serve(
+    ClientConnection(methods, context_of, lines).serve(
         compute_message_limit(workspace.settings.max_page_bytes)
     )
 

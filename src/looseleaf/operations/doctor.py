@@ -7,7 +7,7 @@ import os
 import sqlite3
 
 from looseleaf.agents.record import STATUSES, list_readable_agents
-from looseleaf.catalog import page_checks as folder_condition
+from looseleaf.catalog import page_checks
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.page_checks import (
     CheckRun,
@@ -66,11 +66,11 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
 def register_core_checks(checks: Checks) -> None:
     """Register the checks of the folder, its pages and its accounts."""
     for name, check in (
-        ("python", lambda _run: folder_condition.check_python()),
-        ("file system", lambda run: folder_condition.check_file_system(run.root)),
+        ("python", lambda _run: page_checks.check_python()),
+        ("file system", lambda run: page_checks.check_file_system(run.root)),
         ("permissions", _check_permissions),
-        ("leftovers", lambda run: folder_condition.check_leftovers(run.root)),
-        ("databases", lambda run: folder_condition.check_databases(run.root)),
+        ("leftovers", lambda run: page_checks.check_leftovers(run.root)),
+        ("databases", lambda run: page_checks.check_databases(run.root)),
         ("agents", _check_agents),
         ("core pages", _check_core_pages),
         ("hidden text", _check_hidden_text),
@@ -95,7 +95,7 @@ def _report(
 
 def _check_permissions(run: CheckRun) -> Iterator[Finding]:
     is_shared = run.context.settings.group_writable
-    return folder_condition.check_permissions(run.root, group_writable=is_shared)
+    return page_checks.check_permissions(run.root, group_writable=is_shared)
 
 
 def _check_core_pages(run: CheckRun) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ def _check_agents(run: CheckRun) -> Iterator[Finding]:
     for slug in folders.lost_slugs(ids) if folders is not None else ():
         advice = "Restore its folder from a backup; its history is in .looseleaf/history."
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
-    yield from folder_condition.check_agent_folders(root, slugs)
+    yield from page_checks.check_agent_folders(root, slugs)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
 

@@ -19,12 +19,6 @@ from looseleaf.operations import (
     tokens,
     users,
 )
-from looseleaf.operations import (
-    agents as agent_summary,
-)
-from looseleaf.operations import (
-    agents as config_preview,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +28,9 @@ if TYPE_CHECKING:
 def register_core_operations(operations: Operations) -> None:
     """Register the operations that every workspace has without any feature."""
     operations.add_declared(
-        agent_summary,
         agents,
         audit,
         composed,
-        config_preview,
         daily,
         doctor,
         files,

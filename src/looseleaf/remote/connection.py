@@ -18,29 +18,9 @@ from looseleaf.errors import (
     NotFound,
     Refused,
     Unavailable,
+    features,
     operations,
     pages,
-)
-from looseleaf.errors import (
-    features as bundles,
-)
-from looseleaf.errors import (
-    features as upkeep,
-)
-from looseleaf.errors import (
-    features as workflows,
-)
-from looseleaf.errors import (
-    operations as access,
-)
-from looseleaf.errors import (
-    operations as chat,
-)
-from looseleaf.errors import (
-    operations as models,
-)
-from looseleaf.errors import (
-    pages as agents,
 )
 from looseleaf.errors.operations import Unauthenticated
 
@@ -64,7 +44,18 @@ _BY_STATUS: dict[int, type[LooseleafError]] = {
 }
 
 
-_MODULES = (errors, access, agents, bundles, chat, models, operations, pages, upkeep, workflows)
+_MODULES = (
+    errors,
+    operations,
+    pages,
+    features,
+    operations,
+    operations,
+    operations,
+    pages,
+    features,
+    features,
+)
 
 
 def _list_kinds() -> Iterator[tuple[str, type[LooseleafError]]]:

@@ -17,7 +17,6 @@ from starlette.routing import Route
 from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import health, login
-from looseleaf.web import health as metrics
 from looseleaf.web.admin.site import AdminSite, site_of
 from looseleaf.web.health import ROUTE, Metrics, RecentFaults, TaskAttention
 from looseleaf.web.http import responses
@@ -171,7 +170,7 @@ HANDLERS: dict[str, dict[str, Handler]] = {
     "/logout": {"POST": login.sign_out},
     "/session": {"GET": login.show_session},
     "/health": {"GET": health.show_health},
-    "/metrics": {"GET": metrics.show_metrics},
+    "/metrics": {"GET": health.show_metrics},
     "/openapi.json": {"GET": show_openapi},
     "/docs": {"GET": show_api},
     "/": {"GET": login.redirect_to_admin},

@@ -24,7 +24,7 @@ from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
 from looseleaf.web.app import build_application
-from looseleaf.web.http import request_log as server_log
+from looseleaf.web.http import request_log
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.http.guard import OWN_NAME
 from looseleaf.workspace import Workspace
@@ -79,7 +79,7 @@ SWITCH_SECONDS = 0.0005
 def open_application(root: str, *, stateless: bool = False, log: bool = False) -> ASGIApp:
     """Open a workspace and build its application; every worker process calls this."""
     if log:
-        server_log.enable()
+        request_log.enable()
     workspace = Workspace.open(root, surface="rest")
     app = build_application(workspace, stateless=stateless, on_load=keep_objects)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.features.bundles import install_operations as pending_upgrades
+from looseleaf.features.bundles import install_operations
 from looseleaf.features.bundles.bundle import format_prompt, place_prompt
 from looseleaf.features.bundles.install_operations import install_bundle, upgrade_bundle
 from looseleaf.features.upkeep.daily_task.conversation import PROMPT
@@ -92,15 +92,15 @@ def _upgrade_moving(workspace: Workspace) -> None:
 
 def _approve_merged(workspace: Workspace) -> None:
     soul = ("memory:SOUL.md",)
-    pending_upgrades.approve(workspace.context, "ada", keys=("all",), merge=soul)
+    install_operations.approve(workspace.context, "ada", keys=("all",), merge=soul)
 
 
 def _reject(workspace: Workspace) -> None:
-    pending_upgrades.reject(workspace.context, "ada", keys=("all",))
+    install_operations.reject(workspace.context, "ada", keys=("all",))
 
 
 def _approve(workspace: Workspace) -> None:
-    pending_upgrades.approve(workspace.context, "ada", keys=("all",))
+    install_operations.approve(workspace.context, "ada", keys=("all",))
 
 
 def _install(workspace: Workspace) -> None:

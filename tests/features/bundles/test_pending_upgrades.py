@@ -12,7 +12,7 @@ from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import Invalid, InvalidArgument, Unavailable
 from looseleaf.errors.features import UpgradeMissing, UpgradeOutdated
-from looseleaf.features.bundles import install_target as pending
+from looseleaf.features.bundles import install_target
 from tests.features.bundles.agents_of import (
     SOUL,
     create_ada,
@@ -196,7 +196,7 @@ def test_too_much_is_refused_before_anything_is_written(
     workspace = Workspace.create(tmp_path / "new", agent="main")
     invoke(workspace.context, "looseleaf/install-bundle", {"data": encode(files)})
     write_soul(workspace, OWN)
-    monkeypatch.setattr(pending, "LARGEST_RECORD", 500)
+    monkeypatch.setattr(install_target, "LARGEST_RECORD", 500)
     before = read_tree(Path(workspace.root))
     with pytest.raises(Invalid, match="wait for approval"):
         upgrade(workspace, newer(files))

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from looseleaf.errors.operations import SessionBusy, SessionMissing, TurnLost
-from looseleaf.features.chat import tables as chat_tables
+from looseleaf.features.chat import tables
 from looseleaf.features.chat.session import TurnOutcome, WrittenPage
 from looseleaf.features.chat.sql_turns import LEASE_SECONDS, SqlChats
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
@@ -261,7 +261,7 @@ def test_a_deleted_session_leaves_nothing(chats: SqlChats, database: Database) -
     session = said(chats)
     assert chats.sessions.delete(session)
     with database.reading() as connection:
-        for table in (chat_tables.chat_sessions, chat_tables.chat_turns, chat_tables.chat_messages):
+        for table in (tables.chat_sessions, tables.chat_turns, tables.chat_messages):
             assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar() == 0
 
 

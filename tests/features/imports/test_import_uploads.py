@@ -11,7 +11,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.errors import InvalidArgument
 from looseleaf.errors.features import InvalidArchive, InvalidImport
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import operations
 from looseleaf.operations import memory
 from looseleaf.values import replace
 from tests.features.imports.archives import build_zip, encode_zip
@@ -33,28 +33,28 @@ def test_an_archive_is_imported(workspace: Workspace, top: str) -> None:
     """By anyone who may import, whatever folders the server opens; the preview equals the run."""
     context = replace(workspace.context, principal=ADMINISTRATOR)
     data = encode_zip({f"{top}{name}": text for name, text in OPENCLAW.items()})
-    [system] = imports.detect(context, "pip.zip", data=data)
+    [system] = operations.detect(context, "pip.zip", data=data)
     assert system.kind == "openclaw"
     before = compute_fingerprint(Path(workspace.root))
-    preview = imports.preview(context, "pip.zip", data=data)
+    preview = operations.preview(context, "pip.zip", data=data)
     assert compute_fingerprint(Path(workspace.root)) == before
-    report = imports.run(context, "pip.zip", data=data)
+    report = operations.run(context, "pip.zip", data=data)
     assert report.location.startswith("pip.zip")
     assert [(page.action, page.file) for page in preview.pages] == [
         (page.action, page.file) for page in report.pages
     ]
     text = (Path(workspace.root) / "agents/ada/TOOLS.md").read_text()
     assert text == OPENCLAW["TOOLS.md"]
-    assert imports.run(context, "pip.zip", data=data).changed == 0
+    assert operations.run(context, "pip.zip", data=data).changed == 0
 
 
 def test_nothing_of_an_upload_stays_but_its_pages(workspace: Workspace) -> None:
     """Neither the archive nor a ledger: an archive of another source may have the same name."""
-    imports.run(workspace.context, "a.zip", data=encode_zip(OPENCLAW))
+    operations.run(workspace.context, "a.zip", data=encode_zip(OPENCLAW))
     folder = Path(workspace.root) / ".looseleaf/upkeep/imports"
     assert [path.name for path in folder.glob("*.json")] == []
     other = {**OPENCLAW, "MEMORY.md": "# Memory\n\n- Another source\n"}
-    imports.run(workspace.context, "a.zip", data=encode_zip(other))
+    operations.run(workspace.context, "a.zip", data=encode_zip(other))
     text = memory.read_page(workspace.context, "MEMORY.md").content
     assert "- Row 3 is Conference pears" in text
     assert "- Another source" in text
@@ -63,17 +63,17 @@ def test_nothing_of_an_upload_stays_but_its_pages(workspace: Workspace) -> None:
 def test_a_layout_whose_top_is_one_folder(workspace: Workspace) -> None:
     """It is not taken for a folder around everything."""
     files = {name: text for name, text in DATAMACHINE.items() if name.startswith("agents/")}
-    report = imports.run(workspace.context, "files.zip", data=encode_zip(files))
+    report = operations.run(workspace.context, "files.zip", data=encode_zip(files))
     assert (report.kind, report.new_agents) == ("datamachine", ("scout",))
 
 
 def test_a_single_file_is_imported(workspace: Workspace) -> None:
     """A CLAUDE.md, and the graph of a memory server."""
     data = b64encode(b"# Rules\n\n- Tests first\n").decode()
-    report = imports.run(workspace.context, "CLAUDE.md", data=data)
+    report = operations.run(workspace.context, "CLAUDE.md", data=data)
     assert [page.file for page in report.pages] == ["projects/upload/CLAUDE.md"]
     line = b'{"type":"entity","name":"Ines","entityType":"person","observations":["Prunes"]}\n'
-    report = imports.run(workspace.context, "graph.jsonl", data=b64encode(line).decode())
+    report = operations.run(workspace.context, "graph.jsonl", data=b64encode(line).decode())
     assert [page.file for page in report.pages] == ["knowledge/person.md"]
 
 
@@ -81,10 +81,10 @@ def test_an_archive_of_this_machine(workspace: Workspace, tmp_path: Path) -> Non
     """A path at the command line may be a zip archive; a later import knows it again."""
     archive = tmp_path / "pip.zip"
     archive.write_bytes(build_zip(OPENCLAW))
-    assert imports.run(workspace.context, str(archive)).changed > 0
+    assert operations.run(workspace.context, str(archive)).changed > 0
     other = {**OPENCLAW, "TOOLS.md": "# Tools\n\n- New\n"}
     archive.write_bytes(build_zip(other))
-    report = imports.run(workspace.context, str(archive))
+    report = operations.run(workspace.context, str(archive))
     assert {p.file: p.action for p in report.pages if p.action != "unchanged"} == {
         "TOOLS.md": "replace"
     }
@@ -95,11 +95,11 @@ def test_uploads_that_are_refused(workspace: Workspace) -> None:
     before = compute_fingerprint(Path(workspace.root))
     context = workspace.context
     with pytest.raises(InvalidArgument, match="base64"):
-        imports.run(context, "a.zip", data="***")
+        operations.run(context, "a.zip", data="***")
     with pytest.raises(InvalidArchive):
-        imports.run(context, "a.zip", data=b64encode(b"no archive").decode())
+        operations.run(context, "a.zip", data=b64encode(b"no archive").decode())
     with pytest.raises(InvalidImport, match="no system that is known"):
-        imports.run(context, "a.zip", data=encode_zip({"a/b.txt": "x"}))
+        operations.run(context, "a.zip", data=encode_zip({"a/b.txt": "x"}))
     with pytest.raises(InvalidImport, match="no system that is known"):
-        imports.preview(context, "note.txt", data=b64encode(b"x").decode())
+        operations.preview(context, "note.txt", data=b64encode(b"x").decode())
     assert compute_fingerprint(Path(workspace.root)) == before

@@ -11,7 +11,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.errors import Forbidden
 from looseleaf.errors.features import FolderRefused, InvalidImport
 from looseleaf.errors.pages import AgentMissing
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import operations
 from looseleaf.operations import history, memory
 from tests.features.imports.sources import DATAMACHINE, OPENCLAW, compute_fingerprint, write_tree
 
@@ -49,27 +49,27 @@ def pages_below(root: str) -> dict[str, str]:
 
 def test_a_source_is_detected(workspace: Workspace, openclaw: Path, datamachine: Path) -> None:
     """The kind, and the files that show it."""
-    [system] = imports.detect(workspace.context, str(openclaw))
+    [system] = operations.detect(workspace.context, str(openclaw))
     assert (system.kind, system.sign) == ("openclaw", "AGENTS.md, SOUL.md, IDENTITY.md")
-    assert imports.detect(workspace.context, str(datamachine))[0].kind == "datamachine"
+    assert operations.detect(workspace.context, str(datamachine))[0].kind == "datamachine"
 
 
 def test_a_preview_writes_nothing(workspace: Workspace, datamachine: Path) -> None:
     """It names the agents that a run would create, and says what a run does."""
     before = compute_fingerprint(Path(workspace.root))
-    report = imports.preview(workspace.context, str(datamachine))
+    report = operations.preview(workspace.context, str(datamachine))
     assert compute_fingerprint(Path(workspace.root)) == before
     assert report.is_preview
     assert report.new_agents == ("scout",)
     actions = {(page.owner, page.file): page.action for page in report.pages}
-    result = imports.run(workspace.context, str(datamachine))
+    result = operations.run(workspace.context, str(datamachine))
     assert {(page.owner, page.file): page.action for page in result.pages} == actions
     assert result.left_out == report.left_out
 
 
 def test_every_page_arrives(workspace: Workspace, datamachine: Path) -> None:
     """On its layer, byte for byte; agents that are missing are created."""
-    report = imports.run(workspace.context, str(datamachine))
+    report = operations.run(workspace.context, str(datamachine))
     root = Path(workspace.root)
     for name, text in DATAMACHINE.items():
         is_page = name.endswith(".md") and not name.startswith("pipeline-")
@@ -86,8 +86,8 @@ def test_the_source_is_never_changed(
 ) -> None:
     """Neither a byte nor a time."""
     before = compute_fingerprint(openclaw), compute_fingerprint(datamachine)
-    imports.run(workspace.context, str(openclaw))
-    imports.run(workspace.context, str(datamachine))
+    operations.run(workspace.context, str(openclaw))
+    operations.run(workspace.context, str(datamachine))
     assert (compute_fingerprint(openclaw), compute_fingerprint(datamachine)) == before
 
 
@@ -95,11 +95,11 @@ def test_a_second_run_changes_nothing(
     workspace: Workspace, openclaw: Path, datamachine: Path
 ) -> None:
     """No page, and no revision."""
-    imports.run(workspace.context, str(openclaw))
-    imports.run(workspace.context, str(datamachine))
+    operations.run(workspace.context, str(openclaw))
+    operations.run(workspace.context, str(datamachine))
     before = pages_below(workspace.root)
     for source, agent in ((openclaw, "ada"), (datamachine, None)):
-        report = imports.run(workspace.context, str(source), agent=agent)
+        report = operations.run(workspace.context, str(source), agent=agent)
         assert {page.action for page in report.pages} == {"unchanged"}
         assert report.changed == 0
     assert pages_below(workspace.root) == before
@@ -108,25 +108,25 @@ def test_a_second_run_changes_nothing(
 def test_a_changed_source_brings_what_is_new(workspace: Workspace, openclaw: Path) -> None:
     """What the agent learned here meanwhile stays, in the page and in the journal."""
     context = workspace.context
-    imports.run(context, str(openclaw))
+    operations.run(context, str(openclaw))
     memory.update_memory(context, "Trees", "- Learned here", mode="append")
     (openclaw / "MEMORY.md").write_text(OPENCLAW["MEMORY.md"] + "- Row 4 is quinces\n")
     (openclaw / "memory/2026-03-03.md").write_text("# 2026-03-03\n\n- Rain\n")
-    report = imports.run(context, str(openclaw))
+    report = operations.run(context, str(openclaw))
     actions = {page.file: page.action for page in report.pages if page.action != "unchanged"}
     assert actions == {"MEMORY.md": "merge", "daily/2026/03/03.md": "create"}
     text = (Path(workspace.root) / "agents/ada/MEMORY.md").read_text()
     lines = ("- Row 3 is Conference pears", "- Learned here", "- Row 4 is quinces")
     assert [text.count(line) for line in lines] == [1, 1, 1]
-    assert imports.run(context, str(openclaw)).changed == 0
+    assert operations.run(context, str(openclaw)).changed == 0
 
 
 def test_a_page_that_was_deleted_here_stays_deleted(workspace: Workspace, openclaw: Path) -> None:
     """The report says why."""
     context = workspace.context
-    imports.run(context, str(openclaw))
+    operations.run(context, str(openclaw))
     memory.delete_page(context, "TOOLS.md")
-    report = imports.run(context, str(openclaw))
+    report = operations.run(context, str(openclaw))
     assert "deleted here" in {entry.source: entry.reason for entry in report.left_out}["TOOLS.md"]
     assert not (Path(workspace.root) / "agents/ada/TOOLS.md").exists()
 
@@ -134,7 +134,7 @@ def test_a_page_that_was_deleted_here_stays_deleted(workspace: Workspace, opencl
 def test_changes_carry_their_provenance(workspace: Workspace, openclaw: Path) -> None:
     """The history says that a page was imported, from which file, and keeps the text before."""
     context = workspace.context
-    imports.run(context, str(openclaw))
+    operations.run(context, str(openclaw))
     revisions = history.list_revisions(context, "SOUL.md")
     latest = max(revisions, key=lambda revision: revision.number)
     assert (latest.origin, latest.actor_kind) == ("import", "import")
@@ -146,10 +146,10 @@ def test_one_agent_of_several(workspace: Workspace, datamachine: Path) -> None:
     """Two agents never end up in one by mistake; one of them is chosen by its name."""
     context = workspace.context
     with pytest.raises(InvalidImport, match="ada, scout"):
-        imports.run(context, str(datamachine), agent="ada")
+        operations.run(context, str(datamachine), agent="ada")
     with pytest.raises(InvalidImport, match="Agents of the source: ada, scout"):
-        imports.run(context, str(datamachine), source_agent="nobody")
-    report = imports.run(context, str(datamachine), agent="ada", source_agent="scout")
+        operations.run(context, str(datamachine), source_agent="nobody")
+    report = operations.run(context, str(datamachine), agent="ada", source_agent="scout")
     assert report.new_agents == ()
     text = (Path(workspace.root) / "agents/ada/SOUL.md").read_text()
     assert text == DATAMACHINE["agents/scout/SOUL.md"]
@@ -159,11 +159,11 @@ def test_one_agent_of_several(workspace: Workspace, datamachine: Path) -> None:
 def test_pages_of_several_users_are_chosen(workspace: Workspace, datamachine: Path) -> None:
     """User 7 of another site is not user 7 here."""
     write_tree(datamachine, {"users/7/USER.md": "# User\n\n- Name: Rui\n"})
-    report = imports.run(workspace.context, str(datamachine))
+    report = operations.run(workspace.context, str(datamachine))
     reasons = {entry.source: entry.reason for entry in report.left_out}
     assert "--source-user 7" in reasons["users/7/USER.md"]
     assert "--source-user 1" in reasons["users/1/USER.md"]
-    imports.run(workspace.context, str(datamachine), source_user=7)
+    operations.run(workspace.context, str(datamachine), source_user=7)
     assert "Rui" in (Path(workspace.root) / "users/1/USER.md").read_text()
 
 
@@ -175,7 +175,7 @@ def test_hostile_files_are_named_and_not_followed(workspace: Workspace, openclaw
     (openclaw / "latin.md").write_bytes(b"caf\xe9\n")
     (openclaw / "what?.md").write_text("x\n")
     (openclaw / "empty.md").write_text("\n")
-    report = imports.run(workspace.context, str(openclaw))
+    report = operations.run(workspace.context, str(openclaw))
     reasons = {entry.source: entry.reason for entry in report.left_out}
     assert "link" in reasons["leak.md"]
     assert "UTF-8" in reasons["latin.md"]
@@ -198,8 +198,8 @@ def test_files_that_become_one_page_are_put_together(
         (openclaw, "operating-instructions.md", ("Read SOUL.md before", "- Be kind")),
         (datamachine, "SOUL.md", ("the voice of a music paper", "I was the only agent.")),
     ):
-        preview = imports.preview(workspace.context, str(source))
-        report = imports.run(workspace.context, str(source))
+        preview = operations.preview(workspace.context, str(source))
+        report = operations.run(workspace.context, str(source))
         assert [(page.owner, page.file, page.action) for page in preview.pages] == [
             (page.owner, page.file, page.action) for page in report.pages
         ]
@@ -207,13 +207,13 @@ def test_files_that_become_one_page_are_put_together(
         assert len(page.sources) == 2
         text = (Path(workspace.root) / "agents/ada" / file).read_text()
         assert all(line in text for line in lines)
-        assert imports.run(workspace.context, str(source)).changed == 0
+        assert operations.run(workspace.context, str(source)).changed == 0
 
 
 def test_new_agents_do_not_hide_the_default_one(workspace: Workspace, datamachine: Path) -> None:
     """The only agent gets the pages of a source's unnamed agent, as the preview says."""
     write_tree(datamachine, {"agent/old.md": "# Old\n"})
-    report = imports.run(workspace.context, str(datamachine))
+    report = operations.run(workspace.context, str(datamachine))
     assert [page.owner for page in report.pages if page.file == "old.md"] == ["ada"]
 
 
@@ -223,8 +223,8 @@ def test_names_that_differ_only_in_case(workspace: Workspace, openclaw: Path) ->
     for name in ("tools.md", "plan.md", "Dir/a.md", "dir/b.md"):
         (openclaw / name).parent.mkdir(exist_ok=True)
         (openclaw / name).write_text("other\n")
-    preview = imports.preview(workspace.context, str(openclaw))
-    report = imports.run(workspace.context, str(openclaw))
+    preview = operations.preview(workspace.context, str(openclaw))
+    report = operations.run(workspace.context, str(openclaw))
     assert (preview.pages, preview.left_out) == (report.pages, report.left_out)
     assert report.failed == 0
     twins = {entry.source: entry.reason for entry in report.left_out if "only by" in entry.reason}
@@ -236,7 +236,7 @@ def test_names_that_differ_only_in_case(workspace: Workspace, openclaw: Path) ->
 def test_a_name_of_a_mac_is_composed(workspace: Workspace, openclaw: Path) -> None:
     """Its file system gives é as two characters, and a page has one."""
     (openclaw / "cafe\u0301.md").write_text("open\n")
-    imports.run(workspace.context, str(openclaw))
+    operations.run(workspace.context, str(openclaw))
     assert (Path(workspace.root) / "agents/ada/caf\u00e9.md").read_text() == "open\n"
 
 
@@ -249,8 +249,8 @@ def test_a_new_agent_is_previewed_as_it_becomes(workspace: Workspace, tmp_path: 
         "agents/finch/notes.md": "b\n",
     }
     source = str(write_tree(tmp_path / "source", files))
-    preview = imports.preview(workspace.context, source)
-    report = imports.run(workspace.context, source)
+    preview = operations.preview(workspace.context, source)
+    report = operations.run(workspace.context, source)
     assert (preview.pages, preview.left_out) == (report.pages, report.left_out)
     assert {page.file: page.action for page in report.pages} == {
         "Notes.md": "create",
@@ -261,19 +261,19 @@ def test_a_new_agent_is_previewed_as_it_becomes(workspace: Workspace, tmp_path: 
 def test_an_empty_path_is_refused(workspace: Workspace) -> None:
     """It is not taken for the folder in which the program runs."""
     with pytest.raises(InvalidImport, match="path is empty"):
-        imports.run(workspace.context, " ")
+        operations.run(workspace.context, " ")
 
 
 def test_reasons_are_those_of_the_system(workspace: Workspace, openclaw: Path) -> None:
     """Other importers look at the folder first, and leave no mark in the report."""
-    report = imports.preview(workspace.context, str(openclaw))
+    report = operations.preview(workspace.context, str(openclaw))
     reasons = {entry.source: entry.reason for entry in report.left_out}
     assert reasons["memory/.dreams/"] == "it holds the state of a program"
 
 
 def test_sources_are_listed(workspace: Workspace, openclaw: Path, datamachine: Path) -> None:
     """The folders of the setting, and those directly in them, with the system of each."""
-    listing = imports.list_sources(workspace.context)
+    listing = operations.list_sources(workspace.context)
     assert "openclaw" in {system.kind for system in listing.systems}
     assert listing.sources == ()
     settings_file = Path(workspace.root) / "looseleaf.toml"
@@ -282,7 +282,7 @@ def test_sources_are_listed(workspace: Workspace, openclaw: Path, datamachine: P
     datamachine.rename(folders / "files")
     settings_file.write_text(f'import_folders = ["{folders}", "/nowhere"]\n')
     workspace.close()
-    listing = imports.list_sources(Workspace.open(workspace.root).context)
+    listing = operations.list_sources(Workspace.open(workspace.root).context)
     assert {(Path(source.path).name, source.kind) for source in listing.sources} == {
         ("claw", "openclaw"),
         ("files", "datamachine"),
@@ -292,17 +292,17 @@ def test_sources_are_listed(workspace: Workspace, openclaw: Path, datamachine: P
 def test_a_folder_of_no_known_system(workspace: Workspace, tmp_path: Path) -> None:
     """The error names the systems; an unknown system is an error, too."""
     source = write_tree(tmp_path / "other", {"readme.txt": "x\n"})
-    assert imports.detect(workspace.context, str(source)) == []
+    assert operations.detect(workspace.context, str(source)) == []
     with pytest.raises(InvalidImport, match="openclaw"):
-        imports.run(workspace.context, str(source))
+        operations.run(workspace.context, str(source))
     with pytest.raises(InvalidImport, match="no importer 'mystery'"):
-        imports.run(workspace.context, str(source), kind="mystery")
+        operations.run(workspace.context, str(source), kind="mystery")
 
 
 def test_an_agent_that_is_named_must_exist(workspace: Workspace, openclaw: Path) -> None:
     """A slip of the pen creates no agent."""
     with pytest.raises(AgentMissing, match="ada"):
-        imports.run(workspace.context, str(openclaw), agent="adda")
+        operations.run(workspace.context, str(openclaw), agent="adda")
 
 
 def test_the_workspace_is_no_source(workspace: Workspace) -> None:
@@ -310,7 +310,7 @@ def test_the_workspace_is_no_source(workspace: Workspace) -> None:
     root = Path(workspace.root)
     for path in (root, root / "agents", root.parent):
         with pytest.raises(InvalidImport, match="one folder"):
-            imports.run(workspace.context, str(path))
+            operations.run(workspace.context, str(path))
 
 
 def test_only_administrators_import_and_only_from_allowed_folders(
@@ -319,18 +319,18 @@ def test_only_administrators_import_and_only_from_allowed_folders(
     """Over a network, an import reads only what the operator has opened to it."""
     someone = workspace.acting(principal=Principal(kind="session", user_id=5, name="someone"))
     with pytest.raises(Forbidden):
-        imports.preview(someone, str(openclaw))
+        operations.preview(someone, str(openclaw))
     administrator = workspace.acting(principal=ADMINISTRATOR)
     for path in (openclaw, openclaw.parent / "nowhere"):
         with pytest.raises(FolderRefused, match="import_folders"):
-            imports.preview(administrator, str(path))
+            operations.preview(administrator, str(path))
     settings_file = Path(workspace.root) / "looseleaf.toml"
     settings_file.write_text(f'import_folders = ["{openclaw}"]\n')
     workspace.close()
     allowed = Workspace.open(workspace.root).acting(principal=ADMINISTRATOR)
-    assert imports.preview(allowed, str(openclaw)).changed == 10
+    assert operations.preview(allowed, str(openclaw)).changed == 10
     with pytest.raises(FolderRefused):
-        imports.preview(allowed, f"{openclaw}/../other")
+        operations.preview(allowed, f"{openclaw}/../other")
 
 
 def test_a_source_that_was_cut_does_not_take_a_core_page_along(
@@ -339,11 +339,11 @@ def test_a_source_that_was_cut_does_not_take_a_core_page_along(
     """A second import of a page that nobody changed here replaces it, and loses no memory so."""
     source = openclaw / "MEMORY.md"
     source.write_text("# Memory\n\n" + "- a fact that took a year to learn\n" * 50)
-    imports.run(workspace.context, str(openclaw))
+    operations.run(workspace.context, str(openclaw))
     text = memory.read_memory(workspace.context, "MEMORY.md").content
     for cut in ("# Memory\n", "# Memory\n\n- one\n\n[rest of file unchanged]\n"):
         source.write_text(cut)
-        for act in (imports.preview, imports.run):
+        for act in (operations.preview, operations.run):
             report = act(workspace.context, str(openclaw))
             [page] = [page for page in report.pages if page.file == "MEMORY.md"]
             assert page.action == "failed"

@@ -10,8 +10,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.errors import Invalid, Unsafe
 from looseleaf.errors.features import FolderRefused, InvalidExport, SecretsFound
-from looseleaf.features.imports import export_operations as page_export
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import export_operations, operations
 from looseleaf.operations import daily, memory
 from tests.features.imports.sources import OPENCLAW, write_tree
 
@@ -39,7 +38,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def test_the_pages_of_an_agent_as_files(workspace: Workspace, tmp_path: Path) -> None:
     """Byte for byte, with the page about its owner; a second export writes nothing."""
     target = tmp_path / "out"
-    result = page_export.export_pages(workspace.context, str(target))
+    result = export_operations.export_pages(workspace.context, str(target))
     root = Path(workspace.root)
     assert files_below(target) == {
         "MEMORY.md": (root / "agents/ada/MEMORY.md").read_bytes(),
@@ -49,17 +48,17 @@ def test_the_pages_of_an_agent_as_files(workspace: Workspace, tmp_path: Path) ->
         "plans/garden.md": b"# Garden\n",
     }
     assert (result.written, result.kept) == (5, 0)
-    again = page_export.export_pages(workspace.context, str(target))
+    again = export_operations.export_pages(workspace.context, str(target))
     assert {page.action for page in again.pages} == {"unchanged"}
 
 
 def test_files_of_others_are_kept(workspace: Workspace, tmp_path: Path) -> None:
     """They are replaced only if someone says so."""
     target = write_tree(tmp_path / "out", {"SOUL.md": "mine\n", "other.txt": "x\n"})
-    result = page_export.export_pages(workspace.context, str(target))
+    result = export_operations.export_pages(workspace.context, str(target))
     assert (result.written, result.kept) == (4, 1)
     assert (target / "SOUL.md").read_text() == "mine\n"
-    page_export.export_pages(workspace.context, str(target), replace=True)
+    export_operations.export_pages(workspace.context, str(target), replace=True)
     assert (target / "SOUL.md").read_text() != "mine\n"
     assert (target / "other.txt").read_text() == "x\n"
 
@@ -71,7 +70,7 @@ def test_a_link_in_the_folder_is_not_followed(workspace: Workspace, tmp_path: Pa
     target.mkdir()
     (target / "daily").symlink_to(outside)
     with pytest.raises(Unsafe):
-        page_export.export_pages(workspace.context, str(target))
+        export_operations.export_pages(workspace.context, str(target))
     assert files_below(outside) == {"a.md": b"x\n"}
 
 
@@ -80,10 +79,10 @@ def test_secrets_do_not_leave_by_mistake(workspace: Workspace, tmp_path: Path) -
     memory.write_page(workspace.context, "keys.md", f"# Keys\n\n- {KEY}\n")
     target = tmp_path / "out"
     with pytest.raises(SecretsFound, match=r"keys\.md:3") as refusal:
-        page_export.export_pages(workspace.context, str(target))
+        export_operations.export_pages(workspace.context, str(target))
     assert KEY not in str(refusal.value)
     assert not target.exists()
-    page_export.export_pages(workspace.context, str(target), allow_secrets=True)
+    export_operations.export_pages(workspace.context, str(target), allow_secrets=True)
     assert KEY in (target / "keys.md").read_text()
 
 
@@ -92,10 +91,10 @@ def test_targets_that_cannot_be(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x\n")
     for path in (workspace.root, f"{workspace.root}/out", tmp_path / "file", tmp_path / "a/b"):
         with pytest.raises(InvalidExport):
-            page_export.export_pages(workspace.context, str(path))
+            export_operations.export_pages(workspace.context, str(path))
     for path in (f"{workspace.root}/CLAUDE.md", tmp_path / "a/CLAUDE.md", tmp_path / "run.sh"):
         with pytest.raises(InvalidExport):
-            page_export.export_block(workspace.context, str(path))
+            export_operations.export_block(workspace.context, str(path))
 
 
 def test_a_block_in_a_file_of_a_project(workspace: Workspace, tmp_path: Path) -> None:
@@ -103,12 +102,12 @@ def test_a_block_in_a_file_of_a_project(workspace: Workspace, tmp_path: Path) ->
     file = tmp_path / "CLAUDE.md"
     file.write_text("# My project\n\nRun the tests.\n")
     memory.update_memory(workspace.context, "Trees", "- Row 3 is pears", mode="append")
-    page_export.export_block(workspace.context, str(file))
+    export_operations.export_block(workspace.context, str(file))
     first = file.read_text()
     assert first.startswith("# My project\n\nRun the tests.\n")
     assert "- Row 3 is pears" in first
     memory.update_memory(workspace.context, "Trees", "- Row 4 is plums", mode="set")
-    result = page_export.export_block(workspace.context, str(file))
+    result = export_operations.export_block(workspace.context, str(file))
     second = file.read_text()
     assert second.count("looseleaf:begin") == 1
     assert "- Row 3 is pears" not in second
@@ -122,7 +121,7 @@ def test_a_damaged_block_is_not_touched(workspace: Workspace, tmp_path: Path) ->
     file = tmp_path / "AGENTS.md"
     file.write_text("<!-- looseleaf:begin -->\nno end\n")
     with pytest.raises(Invalid, match="damaged"):
-        page_export.export_block(workspace.context, str(file))
+        export_operations.export_block(workspace.context, str(file))
     assert file.read_text() == "<!-- looseleaf:begin -->\nno end\n"
 
 
@@ -133,17 +132,17 @@ def test_only_the_operator_exports_to_the_disk(workspace: Workspace, tmp_path: P
     )
     administrator = workspace.acting(principal=principal)
     with pytest.raises(FolderRefused):
-        page_export.export_pages(administrator, str(tmp_path / "out"))
+        export_operations.export_pages(administrator, str(tmp_path / "out"))
     with pytest.raises(FolderRefused):
-        page_export.export_block(administrator, str(tmp_path / "CLAUDE.md"))
+        export_operations.export_block(administrator, str(tmp_path / "CLAUDE.md"))
     assert not (tmp_path / "out").exists()
 
 
 def test_an_export_can_be_imported_again(workspace: Workspace, tmp_path: Path) -> None:
     """What came from OpenClaw goes back to a folder that is recognized as one."""
     source = write_tree(tmp_path / "openclaw", OPENCLAW)
-    imports.run(workspace.context, str(source))
-    page_export.export_pages(workspace.context, str(tmp_path / "out"))
-    [system] = imports.detect(workspace.context, str(tmp_path / "out"))
+    operations.run(workspace.context, str(source))
+    export_operations.export_pages(workspace.context, str(tmp_path / "out"))
+    [system] = operations.detect(workspace.context, str(tmp_path / "out"))
     assert system.kind == "openclaw"
     assert (tmp_path / "out/SOUL.md").read_text() == OPENCLAW["SOUL.md"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf import Workspace
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import operations
 from looseleaf.features.workflows.operations import files as workflow_files
 from tests.features.bundles.datamachine_site import DataMachineSite, serve_site, write_settings
 from tests.features.imports.sources import write_tree
@@ -29,11 +29,11 @@ def test_files_find_their_pipelines(tmp_path: Path) -> None:
     with serve_site(site) as server:
         address = write_settings(root, server)
         context = Workspace.open(root).context
-        reasons = {entry.source: entry.reason for entry in imports.run(context, source).left_out}
+        reasons = {entry.source: entry.reason for entry in operations.run(context, source).left_out}
         assert "import the site by its address first" in reasons["pipeline-5/context/style.md"]
-        imports.run(context, address)
-    preview = imports.preview(context, source)
-    report = imports.run(context, source)
+        operations.run(context, address)
+    preview = operations.preview(context, source)
+    report = operations.run(context, source)
     assert preview.workflows == report.workflows
     assert [(part.action, part.owner, part.name) for part in report.workflows] == [
         ("create", "scout", "weekly-review: style.md"),
@@ -46,7 +46,7 @@ def test_files_find_their_pipelines(tmp_path: Path) -> None:
     assert "no memory" in reasons["data-packets/"]
     files = workflow_files.list_workflow_files(context, pipeline="weekly-review")
     assert [file.filename for file in files] == ["style.md"]
-    assert {part.action for part in imports.run(context, source).workflows} == {"unchanged"}
+    assert {part.action for part in operations.run(context, source).workflows} == {"unchanged"}
 
 
 def test_a_file_that_was_changed_or_deleted_here_stays_so(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_a_file_that_was_changed_or_deleted_here_stays_so(tmp_path: Path) -> Non
     with serve_site(site) as server:
         address = write_settings(root, server)
         context = Workspace.open(root).context
-        imports.run(context, address)
-    imports.run(context, str(folder))
+        operations.run(context, address)
+    operations.run(context, str(folder))
     (folder / "pipeline-5/context/style.md").write_text("# New style\n")
-    actions = {part.source: part.action for part in imports.run(context, str(folder)).workflows}
+    actions = {part.source: part.action for part in operations.run(context, str(folder)).workflows}
     assert actions["pipeline-5/context/style.md"] == "replace"
     workflow_files.delete_workflow_file(context, "style.md", pipeline="weekly-review")
-    reasons = {e.source: e.reason for e in imports.run(context, str(folder)).left_out}
+    reasons = {e.source: e.reason for e in operations.run(context, str(folder)).left_out}
     assert "deleted here" in reasons["pipeline-5/context/style.md"]

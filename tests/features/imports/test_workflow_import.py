@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import operations
 from looseleaf.features.imports.ledger import ImportReport
 from looseleaf.features.workflows.operations import flows, pipelines
 from tests.features.bundles.datamachine_site import (
@@ -31,8 +31,8 @@ class Case:
 
     def run(self) -> ImportReport:
         """Preview and run an import, and hold the run to the preview."""
-        preview = imports.preview(self.context, self.address)
-        report = imports.run(self.context, self.address)
+        preview = operations.preview(self.context, self.address)
+        report = operations.run(self.context, self.address)
         assert (preview.workflows, preview.left_out) == (report.workflows, report.left_out)
         assert preview.workflows_changed == report.workflows_changed
         return report
@@ -159,7 +159,7 @@ def test_what_was_changed_here_stays(case: Case) -> None:
 
 def test_a_namesake_is_not_touched(case: Case) -> None:
     """A flow of another pipeline with the same slug keeps its own; a pipeline is not replaced."""
-    imports.run(case.context, case.address, source_agent="ada")  # creates no pipeline
+    operations.run(case.context, case.address, source_agent="ada")  # creates no pipeline
     case.run()
     pipelines.delete_pipeline(case.context, "weekly-review")
     (case.root / ".looseleaf/upkeep/imports").rename(case.root / "forgotten")

@@ -9,7 +9,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.errors import Conflicted, Forbidden, InvalidArgument
-from looseleaf.features.upkeep import operations as lint
+from looseleaf.features.upkeep import operations
 from looseleaf.features.upkeep.lint import LintPage
 from looseleaf.memory.scope import Where
 from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
@@ -36,7 +36,7 @@ def write(workspace: Workspace, text: str, file: str = "MEMORY.md") -> Path:
 def test_findings_have_a_diff(workspace: Workspace) -> None:
     """And ids by which each can be mended."""
     write(workspace, PAGE)
-    findings = lint.lint_memory(workspace.context, file="MEMORY.md")
+    findings = operations.lint_memory(workspace.context, file="MEMORY.md")
     assert [
         (finding.rule, finding.line) for finding in findings if finding.rule != "review_due"
     ] == [
@@ -47,13 +47,13 @@ def test_findings_have_a_diff(workspace: Workspace) -> None:
     assert "-- WordPress lies in the main folder" in findings[0].diff
     assert len({finding.id for finding in findings}) == len(findings)
     with pytest.raises(InvalidArgument, match="is no rule"):
-        lint.lint_memory(workspace.context, rule="typo")
+        operations.lint_memory(workspace.context, rule="typo")
 
 
 def test_a_fix_moves_lines_to_the_journal(workspace: Workspace) -> None:
     """Nothing but the doubled line is gone, and the history says why."""
     path = write(workspace, PAGE)
-    fixes = lint.fix_memory(workspace.context, file="MEMORY.md")
+    fixes = operations.fix_memory(workspace.context, file="MEMORY.md")
     assert path.read_text() == (
         "# Memory\n\n## State\n\n- Theme: plain\n- WordPress lies in the main folder\n"
     )
@@ -64,16 +64,18 @@ def test_a_fix_moves_lines_to_the_journal(workspace: Workspace) -> None:
     latest = workspace.history.latest(workspace.agents.resolve("ada").shelf.page("MEMORY.md"))
     assert latest is not None
     assert latest.reason.startswith("lint: ")
-    rest = [item for item in lint.lint_memory(workspace.context, file="MEMORY.md") if item.fixable]
+    rest = [
+        item for item in operations.lint_memory(workspace.context, file="MEMORY.md") if item.fixable
+    ]
     assert rest == []
-    assert lint.fix_memory(workspace.context, file="MEMORY.md") == []
+    assert operations.fix_memory(workspace.context, file="MEMORY.md") == []
 
 
 def test_one_finding_is_mended_by_its_id(workspace: Workspace) -> None:
     """The others stay."""
     path = write(workspace, PAGE)
-    [double] = lint.lint_memory(workspace.context, rule="duplicate_line")
-    lint.fix_memory(workspace.context, findings=(double.id,))
+    [double] = operations.lint_memory(workspace.context, rule="duplicate_line")
+    operations.fix_memory(workspace.context, findings=(double.id,))
     assert path.read_text() == PAGE.removesuffix("- WordPress lies in the main folder\n")
 
 
@@ -81,32 +83,32 @@ def test_a_large_section_becomes_a_page(workspace: Workspace) -> None:
     """With a link in its place."""
     facts = "".join(f"- fact {number} is another one\n" for number in range(60))
     path = write(workspace, f"# Memory\n\n## Site Knowledge\n\n{facts}\n## Rest\n\n- x\n")
-    lint.fix_memory(workspace.context, rule="oversized_section")
+    operations.fix_memory(workspace.context, rule="oversized_section")
     assert "- See [site-knowledge.md](site-knowledge.md)." in path.read_text()
     assert (path.parent / "site-knowledge.md").read_text() == f"## Site Knowledge\n\n{facts}\n"
-    assert lint.lint_memory(workspace.context, rule="dead_link") == []
+    assert operations.lint_memory(workspace.context, rule="dead_link") == []
 
 
 def test_an_edit_made_meanwhile_wins(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The version that was read is the only one that is replaced."""
     path = write(workspace, PAGE)
-    read = lint._read_pages
+    read = operations._read_pages
 
     def read_then_edit(*arguments: object) -> list[LintPage]:
         pages = list(read(*arguments))  # type: ignore[arg-type]
         path.write_text(PAGE + "- by hand\n")
         return pages
 
-    monkeypatch.setattr(lint, "_read_pages", read_then_edit)
+    monkeypatch.setattr(operations, "_read_pages", read_then_edit)
     with pytest.raises(Conflicted):
-        lint.fix_memory(workspace.context, rule="duplicate_line")
+        operations.fix_memory(workspace.context, rule="duplicate_line")
     assert path.read_text() == PAGE + "- by hand\n"
 
 
 def test_only_the_operator_learns_of_paths(workspace: Workspace) -> None:
     """A viewer could ask for any file of the machine; and a viewer mends nothing."""
     write(workspace, "- the site is in /nowhere/at/all\n")
-    assert [item.rule for item in lint.lint_memory(workspace.context, rule="dead_path")]
+    assert [item.rule for item in operations.lint_memory(workspace.context, rule="dead_path")]
     viewer = Principal(
         kind="session",
         user_id=4,
@@ -114,10 +116,12 @@ def test_only_the_operator_learns_of_paths(workspace: Workspace) -> None:
         grants={workspace.agents.resolve("ada").id: "viewer"},
     )
     context = workspace.acting(principal=viewer)
-    assert lint.lint_memory(context, rule="dead_path", where=Where("ada", None, "agent")) == []
+    assert (
+        operations.lint_memory(context, rule="dead_path", where=Where("ada", None, "agent")) == []
+    )
     write(workspace, PAGE)
     with pytest.raises(Forbidden):
-        lint.fix_memory(context, where=Where("ada", None, "agent"))
+        operations.fix_memory(context, where=Where("ada", None, "agent"))
 
 
 def test_the_command_has_an_exit_code(run: Run, root: Path) -> None:  # noqa: F811 - fixtures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf import Workspace
-from looseleaf.features.upkeep import operations as upkeep
+from looseleaf.features.upkeep import operations
 from looseleaf.features.workflows.operations import system_tasks
 from tests.features.upkeep.daily_task.oracle import find_violations
 from tests.models.scripted import Reply, Scripted, serve_script
@@ -33,7 +33,7 @@ def test_preview_run_and_undo_over_the_wire(tmp_path: Path) -> None:
         page.write_text(PAGE)
         workspace = Workspace.open(root)
         server.script(Reply(ANSWER))
-        preview = upkeep.preview(workspace.context, date="2026-04-17")
+        preview = operations.preview(workspace.context, date="2026-04-17")
         assert (preview.status, preview.original_size) == ("compacted", len(PAGE))
         assert "-- fact 11.59 is here" in preview.diff
         assert page.read_text() == PAGE
@@ -49,13 +49,13 @@ def test_preview_run_and_undo_over_the_wire(tmp_path: Path) -> None:
         day = root / "agents/ada/daily/2026/04/17.md"
         assert find_violations(PAGE, page.read_text(), day.read_text()) == []
 
-        shown = upkeep.show_run(workspace.context, run.id)
+        shown = operations.show_run(workspace.context, run.id)
         assert shown.can_undo
         assert {entry.to for entry in shown.ledger} == {"daily/2026/04/17.md"}
         lines = PAGE.split("\n")
         for entry in shown.ledger:
             assert lines[entry.line - 1] in day.read_text()
-        undone = upkeep.undo(workspace.context)
+        undone = operations.undo(workspace.context)
         assert undone.lines == sum(entry.lines for entry in shown.ledger)
         assert page.read_text() == PAGE
         assert not day.exists()

@@ -9,9 +9,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
-from looseleaf.features.chat import tables as chat_tables
+from looseleaf.features.chat import tables
 from looseleaf.features.chat.session import Opening, TurnOutcome, chats_of, prune_sessions
-from looseleaf.features.upkeep import retention as removal
+from looseleaf.features.upkeep import retention
 from looseleaf.features.workflows.definitions import Step
 from looseleaf.features.workflows.jobs.job import Job
 from looseleaf.features.workflows.jobs.queue import JobFilter
@@ -87,8 +87,8 @@ def test_empty_conversations_go_after_an_hour(
     accounts = workspace.accounts()
     assert isinstance(accounts, SqlAccounts)
     with accounts.database.writing() as connection:
-        is_session = chat_tables.chat_sessions.c.id == session
-        connection.execute(chat_tables.chat_sessions.update().where(is_session).values(messages=0))
+        is_session = tables.chat_sessions.c.id == session
+        connection.execute(tables.chat_sessions.update().where(is_session).values(messages=0))
     clock.advance(seconds=minutes * 60)
     counts = prune_sessions(workspace, workspace.settings, dry_run=False)
     assert counts == {"sessions": 0, "empty_sessions": count}
@@ -104,9 +104,9 @@ def test_jobs_go_with_their_folders(workspace: Workspace, clock: Clock) -> None:
     clock.advance(days=10)
     recent = end_job(workspace, "recent")
     clock.advance(days=21)
-    assert removal.prune_jobs(workspace, workspace.settings, dry_run=True) == {"jobs": 1}
+    assert retention.prune_jobs(workspace, workspace.settings, dry_run=True) == {"jobs": 1}
     assert all(folder.exists() for folder in job_folders(workspace, old))
-    assert removal.prune_jobs(workspace, workspace.settings, dry_run=False) == {"jobs": 1}
+    assert retention.prune_jobs(workspace, workspace.settings, dry_run=False) == {"jobs": 1}
     assert not any(folder.exists() for folder in job_folders(workspace, old))
     assert all(folder.exists() for folder in job_folders(workspace, recent))
     assert {job.id for job in jobs_of(workspace).jobs.list(all_jobs())[0]} == {
@@ -124,14 +124,14 @@ def test_many_jobs_go_in_parts(
     workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than one statement takes."""
-    monkeypatch.setattr(removal, "_BATCH", 3)
+    monkeypatch.setattr(retention, "_BATCH", 3)
     jobs = jobs_of(workspace).jobs
-    for number in range(removal._BATCH + 5):
+    for number in range(retention._BATCH + 5):
         job, _ = jobs.add(plan_direct_job(str(number), (), agent_id=1))
         jobs.request(job.id, "cancel")
     clock.advance(days=31)
-    count = removal._BATCH + 5
-    assert removal.prune_jobs(workspace, workspace.settings, dry_run=False) == {"jobs": count}
+    count = retention._BATCH + 5
+    assert retention.prune_jobs(workspace, workspace.settings, dry_run=False) == {"jobs": count}
     assert jobs.list(all_jobs())[1] == 0
 
 
@@ -148,9 +148,9 @@ def test_files_have_their_own_time(workspace: Workspace, clock: Clock) -> None:
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text("x")
         os.utime(root / name, (clock() - 8 * DAY_SECONDS,) * 2)
-    counts = removal.prune_files(workspace, workspace.settings, dry_run=True)
+    counts = retention.prune_files(workspace, workspace.settings, dry_run=True)
     assert counts == {"flow_files": 1, "job_folders": 1, "artifact_folders": 0}
-    assert removal.prune_files(workspace, workspace.settings, dry_run=False) == counts
+    assert retention.prune_files(workspace, workspace.settings, dry_run=False) == counts
     assert [(root / name).exists() for name in names] == [False, False, True, True]
 
 
@@ -191,9 +191,9 @@ def test_the_newest_old_run_of_each_task_stays(workspace: Workspace, clock: Cloc
                 )
             )
         clock.advance(days=20)
-    assert removal.prune_runs(workspace, workspace.settings, dry_run=True) == {"runs": 8}
-    assert removal.prune_runs(workspace, workspace.settings, dry_run=False) == {"runs": 8}
-    assert removal.prune_runs(workspace, workspace.settings, dry_run=False) == {"runs": 0}
+    assert retention.prune_runs(workspace, workspace.settings, dry_run=True) == {"runs": 8}
+    assert retention.prune_runs(workspace, workspace.settings, dry_run=False) == {"runs": 8}
+    assert retention.prune_runs(workspace, workspace.settings, dry_run=False) == {"runs": 0}
     assert [run.task_type for run in log.list(0)] == ["greet", "tidy"] * 2
     assert len(log.list(1)) == 4
 
@@ -206,9 +206,9 @@ def test_the_audit_goes_after_a_year(workspace: Workspace, clock: Clock) -> None
     clock.advance(days=366)
     accounts.settings.put({"require_if_match": False}, Event(action="set"))
     total = len(accounts.audit.list(limit=100))
-    counts = removal.prune_audit(workspace, workspace.settings, dry_run=True)
+    counts = retention.prune_audit(workspace, workspace.settings, dry_run=True)
     assert counts == {"entries": total - 1}
-    assert removal.prune_audit(workspace, workspace.settings, dry_run=False) == counts
+    assert retention.prune_audit(workspace, workspace.settings, dry_run=False) == counts
     verdict = accounts.audit.verify()
     assert (verdict.fault, verdict.removed) == ("", total - 1)
 
@@ -218,11 +218,11 @@ def test_versions_go_as_the_history_says(workspace: Workspace, clock: Clock) -> 
     for number in range(60):
         memory.write_page(workspace.context, "MEMORY.md", f"version {number}\n")
         clock.advance(days=3)
-    counts = removal.prune_revisions(workspace, workspace.settings, dry_run=True)
+    counts = retention.prune_revisions(workspace, workspace.settings, dry_run=True)
     assert counts["versions"] > 0
     scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     kept = len(workspace.history.revisions(scope))
-    assert removal.prune_revisions(workspace, workspace.settings, dry_run=False) == counts
+    assert retention.prune_revisions(workspace, workspace.settings, dry_run=False) == counts
     assert len(workspace.history.revisions(scope)) == kept - counts["versions"]
     assert history.prune(workspace.context) == 0
     assert workspace.pages.text(scope) == "version 59\n"
@@ -240,9 +240,9 @@ def test_pages_and_the_journal_are_never_removed(workspace: Workspace, clock: Cl
     short = replace(
         workspace.settings, retention_days=0.0, file_retention_days=1.0, job_retention_days=1.0
     )
-    for name in dir(removal):
+    for name in dir(retention):
         if name.startswith("prune_"):
-            getattr(removal, name)(workspace, short, dry_run=False)
+            getattr(retention, name)(workspace, short, dry_run=False)
     assert {path: path.read_bytes() for path in agents.rglob("*") if path.is_file()} == before
 
 
@@ -250,9 +250,9 @@ def test_nothing_is_made_where_there_is_no_database(tmp_path: Path) -> None:
     """To count in a workspace without conversations makes none."""
     workspace = Workspace.create(tmp_path / "fresh", agent="ada")
     assert not workspace.has_accounts()
-    for name in dir(removal):
+    for name in dir(retention):
         if name.startswith("prune_"):
-            counts = getattr(removal, name)(workspace, workspace.settings, dry_run=False)
+            counts = getattr(retention, name)(workspace, workspace.settings, dry_run=False)
             assert sum(counts.values()) == 0
     assert not workspace.has_accounts()
     workspace.close()

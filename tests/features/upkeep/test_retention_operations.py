@@ -9,7 +9,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.errors import Unavailable
 from looseleaf.errors.features import TaskMissing
-from looseleaf.features.upkeep import operations as retention
+from looseleaf.features.upkeep import operations
 from looseleaf.features.upkeep.retention import RULES
 from looseleaf.features.workflows.operations.jobs import delete_job
 from looseleaf.memory.provenance import JOB, Activity
@@ -23,19 +23,19 @@ def test_a_preview_counts_and_removes_nothing(workspace: Workspace, clock: Clock
     begin_session(workspace, "old")
     end_job(workspace, "old")
     clock.advance(days=91)
-    preview = {item.task_type: item for item in retention.preview_retention(workspace.context)}
+    preview = {item.task_type: item for item in operations.preview_retention(workspace.context)}
     assert len(preview) == len(RULES)
     assert preview["retention_chat_sessions"].counts == {"sessions": 1, "empty_sessions": 0}
     assert preview["retention_jobs"].status == "counted"
-    assert all(not rule.runs for rule in retention.show_retention(workspace.context))
-    reports = {item.task_type: item for item in retention.run_retention(workspace.context)}
+    assert all(not rule.runs for rule in operations.show_retention(workspace.context))
+    reports = {item.task_type: item for item in operations.run_retention(workspace.context)}
     assert reports["retention_jobs"].counts == {"jobs": 1}
     assert reports["retention_chat_sessions"].report == "1 conversation"
-    shown = {item.task_type: item for item in retention.show_retention(workspace.context)}
+    shown = {item.task_type: item for item in operations.show_retention(workspace.context)}
     [run] = shown["retention_chat_sessions"].runs
     assert (run.status, run.trigger, run.report) == ("removed", "manual", "1 conversation")
     assert shown["retention_chat_sessions"].settings["chat_retention_days"] == 90
-    again = retention.preview_retention(workspace.context)
+    again = operations.preview_retention(workspace.context)
     assert [item.task_type for item in again if any(item.counts.values())] == []
 
 
@@ -47,13 +47,13 @@ def test_one_kind_is_named_with_or_without_its_prefix(workspace: Workspace, cloc
     settings = replace(workspace.settings, system_tasks_off=("retention_jobs",))
     context = replace(workspace.context, settings=settings)
     for kind in ("chat_sessions", "retention_chat_sessions"):
-        [report] = retention.preview_retention(context, kind=kind)
+        [report] = operations.preview_retention(context, kind=kind)
         assert report.task_type == "retention_chat_sessions"
-    assert "retention_jobs" not in {item.task_type for item in retention.run_retention(context)}
-    [report] = retention.run_retention(context, kind="jobs")
+    assert "retention_jobs" not in {item.task_type for item in operations.run_retention(context)}
+    [report] = operations.run_retention(context, kind="jobs")
     assert (report.counts, report.enabled) == ({"jobs": 1}, False)
     with pytest.raises(TaskMissing, match="chat_sessions"):
-        retention.run_retention(context, kind="pages")
+        operations.run_retention(context, kind="pages")
 
 
 def test_a_failure_of_one_kind_does_not_stop_the_others(workspace: Workspace, clock: Clock) -> None:
@@ -61,15 +61,15 @@ def test_a_failure_of_one_kind_does_not_stop_the_others(workspace: Workspace, cl
     begin_session(workspace, "old")
     clock.advance(days=91)
     (Path(workspace.root) / ".looseleaf" / "audit-end").write_bytes(b"\xff")
-    reports = {item.task_type: item for item in retention.run_retention(workspace.context)}
+    reports = {item.task_type: item for item in operations.run_retention(workspace.context)}
     assert reports["retention_audit"].is_failure
     assert "damaged" in reports["retention_audit"].report
     assert reports["retention_chat_sessions"].counts["sessions"] == 1
     clock.advance(seconds=1)
     job = replace(workspace.context, activity=Activity(JOB, "job-1/step-1"))
     with pytest.raises(Unavailable, match="Audit: "):
-        retention.run_retention(job)
-    shown = retention.show_retention(workspace.context)
+        operations.run_retention(job)
+    shown = operations.show_retention(workspace.context)
     assert {rule.runs[0].trigger for rule in shown} == {"schedule"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.errors import Unavailable
 from looseleaf.errors.features import InvalidTaskParameters, TaskNotRunnable, TaskRunMissing
-from looseleaf.features.workflows import system_tasks as runs
+from looseleaf.features.workflows import system_tasks
 from looseleaf.features.workflows.system_tasks import (
     RunLog,
     RunRecord,
@@ -72,7 +72,7 @@ def test_only_so_many_records_stay(
     workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest go."""
-    monkeypatch.setattr(runs, "MOST_RUNS", 3)
+    monkeypatch.setattr(system_tasks, "MOST_RUNS", 3)
     for _ in range(5):
         clock.advance(seconds=1)
         last = run(workspace)

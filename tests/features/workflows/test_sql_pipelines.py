@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from looseleaf.errors import Forbidden
 from looseleaf.errors.features import SlugTaken
-from looseleaf.features.workflows import tables as workflow_tables
+from looseleaf.features.workflows import tables
 from looseleaf.features.workflows.definitions import Flow, Pipeline, Step
 from looseleaf.features.workflows.sql_definitions import SqlDefinitions
 from looseleaf.stores.database.accounts import SqlAccounts
@@ -50,7 +50,7 @@ def test_memory_files_have_a_column_of_their_own(
     """No reader of steps ever meets a list of files, as the original's readers did."""
     definitions.pipelines.add(NEWS)
     with accounts.database.reading() as connection:
-        row = connection.execute(sa.select(workflow_tables.pipelines)).one()
+        row = connection.execute(sa.select(tables.pipelines)).one()
     assert row.memory_files == '["content-strategy.md", "contexts/x.md"]'
     assert "content-strategy" not in row.steps
 
@@ -158,5 +158,5 @@ def test_a_pipeline_changed_outside_is_found(
     definitions.pipelines.add(NEWS)
     assert list(verify_rows(accounts.database)) == []
     with accounts.database.writing() as connection:
-        connection.execute(workflow_tables.pipelines.update().values(system_prompt="Obey."))
+        connection.execute(tables.pipelines.update().values(system_prompt="Obey."))
     assert list(verify_rows(accounts.database)) == ["rows of pipelines are not what was written: 1"]

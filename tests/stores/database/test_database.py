@@ -21,8 +21,7 @@ from alembic.script import ScriptDirectory
 
 from looseleaf.access.audit import Event
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
-from looseleaf.stores.database import database as schema_revision
-from looseleaf.stores.database import tables
+from looseleaf.stores.database import database, tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.row_digests import list_counted_tables
@@ -44,7 +43,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_the_newest_migration_is_the_head() -> None:
     """The constant spares every start the import of Alembic."""
-    assert ScriptDirectory(schema_revision._MIGRATIONS).get_current_head() == HEAD
+    assert ScriptDirectory(database._MIGRATIONS).get_current_head() == HEAD
 
 
 def test_migrations_leave_the_tables_that_we_use(home: Path, database_url: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.stores.disk import store_folder as recent_writes
+from looseleaf.stores.disk import store_folder
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
@@ -60,8 +60,8 @@ def test_few_writes_are_remembered_and_no_large_ones(
     store: DiskStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory stays small whatever is written, and the next write is right all the same."""
-    monkeypatch.setattr(recent_writes, "_PAGES", 3)
-    monkeypatch.setattr(recent_writes, "_BYTES", 10)
+    monkeypatch.setattr(store_folder, "_PAGES", 3)
+    monkeypatch.setattr(store_folder, "_BYTES", 10)
     pages = [ADA.page(f"{number}.md") for number in range(5)]
     for content in (b"small\n", b"too large to be kept\n", b"large as well, too\n"):
         for page in pages:

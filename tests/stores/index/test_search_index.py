@@ -27,8 +27,7 @@ from looseleaf.memory.search.ranking import rank_pages
 from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.stores.disk.store import DiskStore
-from looseleaf.stores.index import file_states as file_watch
-from looseleaf.stores.index import index_file
+from looseleaf.stores.index import file_states, index_file
 from looseleaf.stores.index.file_states import Tree, is_local
 from looseleaf.stores.index.index_file import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
@@ -766,7 +765,7 @@ def test_without_watches_every_file_is_checked(
     store: DiskStore, ada: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the system lets nothing be watched, or too little, files are checked instead."""
-    monkeypatch.setattr(file_watch, "_SHARE", 10**12)
+    monkeypatch.setattr(file_states, "_SHARE", 10**12)
     index = opened()
     for _ in range(3):
         assert both(store, index, "deploy").freshness.startswith("9 files checked at")

@@ -12,7 +12,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.memory.store import Change
-from looseleaf.stores.index import index_file as index_checksum
+from looseleaf.stores.index import index_file
 from looseleaf.stores.index.index_file import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
 from tests.stores.disk.test_cache import wait_until_settled
@@ -121,17 +121,17 @@ def test_a_sealed_file_is_read_once_until_someone_writes_it(
     """Its status says that nobody has; a writer who sets the time back is noticed, too."""
     assert index is not None
     file, compared = file_of(workspace), 0
-    really = index_checksum._compute_checksum
+    really = index_file._compute_checksum
 
     def counting(path: str) -> bytes:
         nonlocal compared
         compared += 1
         return really(path)
 
-    monkeypatch.setattr(index_checksum, "_compute_checksum", counting)
+    monkeypatch.setattr(index_file, "_compute_checksum", counting)
     wait_until_settled(file)
     assert [is_sealed(str(file)) for _ in range(3)] == [True, True, True]
-    assert compared == (1 if Path(index_checksum._BOOT).exists() else 3)
+    assert compared == (1 if Path(index_file._BOOT).exists() else 3)
     status, content = file.stat(), bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
@@ -145,10 +145,10 @@ def test_a_seal_of_another_boot_is_compared(
     """A disk may have lost something meanwhile."""
     assert index is not None
     file, boot = file_of(workspace), tmp_path / "boot"
-    monkeypatch.setattr(index_checksum, "_BOOT", str(boot))
+    monkeypatch.setattr(index_file, "_BOOT", str(boot))
     boot.write_text("first\n")
     wait_until_settled(file)
     assert is_sealed(str(file)) is True
     boot.write_text("second\n")
-    monkeypatch.setattr(index_checksum, "_compute_checksum", lambda _path: b"another")
+    monkeypatch.setattr(index_file, "_compute_checksum", lambda _path: b"another")
     assert is_sealed(str(file)) is False

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from looseleaf.access import authentication as credentials
+from looseleaf.access import authentication
 from looseleaf.access.authentication import LINK_SECONDS, SESSION_SECONDS
 from looseleaf.web.http.authentication import MOST, MOST_OF_ADDRESS
 from tests.web.conftest import API, PAGE, Site
@@ -247,7 +247,7 @@ def test_passwords_are_counted_before_they_are_tried(
     """Of 100 at the same time 20 are tried, never more than two at once, and no write waits."""
     hashing, most, tried = 0, 0, 0
     lock = threading.Lock()
-    real = credentials.is_password
+    real = authentication.is_password
 
     def watched(password: str, stored: str) -> bool:
         nonlocal hashing, most, tried
@@ -260,7 +260,7 @@ def test_passwords_are_counted_before_they_are_tried(
             with lock:
                 hashing -= 1
 
-    monkeypatch.setattr(credentials, "is_password", watched)
+    monkeypatch.setattr(authentication, "is_password", watched)
 
     def sign_in(_number: int) -> int:
         given = {"login": "admin", "password": "wrong"}

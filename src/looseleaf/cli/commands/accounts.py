@@ -230,13 +230,13 @@ def list_tokens(
 
     Of an agent, of a user, or all. Secrets are never shown.
     """
-    from looseleaf.operations import tokens as operations
+    from looseleaf.operations import tokens as audit
 
     context = options.open()
     now = context.clock()
     tokens = [
         token
-        for token in operations.list_tokens(context, agent=agent, user=user)
+        for token in audit.list_tokens(context, agent=agent, user=user)
         if include_ended or not (token.ended or 0 < token.expires <= now)
     ]
     if options.json:
@@ -326,9 +326,9 @@ def verify_audit(options: SharedOptions) -> None:
 
     Each entry holds the hash of the entry before; the check finds a change, a gap or a lost end.
     """
-    from looseleaf.operations import audit as operations
+    from looseleaf.operations import audit
 
-    result = operations.verify_audit(options.open())
+    result = audit.verify_audit(options.open())
     if result.fault:
         raise Unavailable("The audit", f"{result.fault} (checked {result.entries})")
     if options.json:

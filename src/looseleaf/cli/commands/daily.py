@@ -40,10 +40,10 @@ words_argument = click.argument("words", nargs=-1, metavar="[DATE] CONTENT")
 @with_shared_options(*READ_OPTIONS)
 def list_days(options: SharedOptions) -> None:
     """List the days that have a page, newest first."""
-    from looseleaf.operations import daily as operations
+    from looseleaf.operations import daily
 
     context, page_owner = _open_journal(options)
-    months = operations.list_days(context, where=page_owner)
+    months = daily.list_days(context, where=page_owner)
     days = [
         (f"{month.replace('/', '-')}-{day}", month)
         for month, month_days in months.items()
@@ -115,11 +115,11 @@ def write(
     One argument is the content, even if it looks like a date; of two arguments the first is the
     date.
     """
-    from looseleaf.operations import daily as operations
+    from looseleaf.operations import daily
 
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     context, page_owner = _open_journal(options)
-    result = operations.write_day(
+    result = daily.write_day(
         context, content(), _take_date(names), mode="write", where=page_owner, if_match=if_match,
         allow_shrink=allow_shrink,
     )  # fmt: skip
@@ -140,11 +140,11 @@ def append(options: SharedOptions, words: tuple[str, ...], from_file: str | None
     A new day begins with its date as title. One argument is the content, even if it looks like a
     date; of two arguments the first is the date.
     """
-    from looseleaf.operations import daily as operations
+    from looseleaf.operations import daily
 
     names, content = split_content(words, from_file)
     context, page_owner = _open_journal(options)
-    result = operations.write_day(context, content(), _take_date(names), where=page_owner)
+    result = daily.write_day(context, content(), _take_date(names), where=page_owner)
     print_saved(options, f"Appended to {_format_date(result.filename)}", result)
 
 
@@ -167,10 +167,10 @@ def delete(options: SharedOptions, date: str, if_match: str | None) -> None:
 
     Its text stays in the history.
     """
-    from looseleaf.operations import daily as operations
+    from looseleaf.operations import daily
 
     context, page_owner = _open_journal(options)
-    result = operations.delete_day(context, date, where=page_owner, if_match=if_match)
+    result = daily.delete_day(context, date, where=page_owner, if_match=if_match)
     if options.json:
         print_document({"date": date, **as_dict(result)})
     else:
@@ -194,10 +194,10 @@ def search(
 
     Line by line, ignoring case; the first and the last day are included.
     """
-    from looseleaf.operations import daily as operations
+    from looseleaf.operations import daily
 
     context, page_owner = _open_journal(options)
-    results = operations.search_days(
+    results = daily.search_days(
         context, query, since=since, until=until, lines=lines, where=page_owner
     )
     print_results(options, query, results, place_of=_day_of)

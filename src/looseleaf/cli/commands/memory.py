@@ -66,14 +66,14 @@ def read(
     Without a name, MEMORY.md. A single name that ends in .md, .markdown or .txt is a page; any
     other name is a section of MEMORY.md.
     """
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
     if len(names) > 2:
         raise click.UsageError(
             "Too many arguments: a page and a section are enough to name a place."
         )
     file, section = parse_page_and_section(names, MAIN)
-    page = operations.read_memory(
+    page = memory.read_memory(
         options.open(), file, section=section, position=position, where=options.where, as_of=as_of
     )
     if not options.json:
@@ -103,12 +103,12 @@ def sections(options: SharedOptions, file: str | None, file_option: str | None) 
 
     Without a name, the sections of MEMORY.md.
     """
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
     if file and file_option and file != file_option:
         raise click.UsageError(f"Which page: {file!r} or {file_option!r}?")
     page = file or file_option or MAIN
-    page_sections = operations.list_sections(options.open(), page, where=options.where)
+    page_sections = memory.list_sections(options.open(), page, where=options.where)
     if options.json:
         documents = [
             {
@@ -165,7 +165,7 @@ def write(
     may begin with a dash. No other section changes. Without --allow-shrink, a core page does not
     shrink to less than a tenth, and empty standard input replaces nothing.
     """
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     change_target = parse_target(names, page=page, position=position)
@@ -174,13 +174,13 @@ def write(
             raise click.UsageError("--if-match is for replacing text; appending replaces nothing.")
         _append(options, change_target, content())
     elif change_target.whole:
-        result = operations.write_page(
+        result = memory.write_page(
             options.open(), change_target.file, content(), where=options.where, if_match=if_match,
             allow_shrink=allow_shrink,
         )  # fmt: skip
         print_saved(options, f"Wrote {change_target.title}", result)
     else:
-        result = operations.update_memory(
+        result = memory.update_memory(
             options.open(), change_target.section, content(), mode="set", file=change_target.file,
             position=change_target.position, where=options.where, if_match=if_match,
             allow_shrink=allow_shrink,
@@ -220,12 +220,12 @@ def append(
 
 
 def _append(options: SharedOptions, place: Target, content: str) -> None:
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
     if place.whole:
-        result = operations.append_page(options.open(), place.file, content, where=options.where)
+        result = memory.append_page(options.open(), place.file, content, where=options.where)
     else:
-        result = operations.update_memory(
+        result = memory.update_memory(
             options.open(), place.section, content, file=place.file, mode="append",
             position=place.position, where=options.where,
         )  # fmt: skip
@@ -250,17 +250,17 @@ def delete(
 
     The text stays in the history. Core pages cannot be deleted; clear them instead.
     """
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
     place = parse_target(names, page=page, position=position)
     if not place.whole:
-        result = operations.delete_section(
+        result = memory.delete_section(
             options.open(), place.section, file=place.file, position=place.position,
             where=options.where, if_match=if_match,
         )  # fmt: skip
         print_saved(options, f"Deleted {place.title}", result, section=place.section)
         return
-    deletion = operations.delete_page(
+    deletion = memory.delete_page(
         options.open(), place.file, where=options.where, if_match=if_match
     )
     if options.json:
@@ -282,9 +282,9 @@ def clear(options: SharedOptions, file: str, if_match: str | None) -> None:
 
     The text stays in the history.
     """
-    from looseleaf.operations import memory as operations
+    from looseleaf.operations import memory
 
-    result = operations.clear_page(options.open(), file, where=options.where, if_match=if_match)
+    result = memory.clear_page(options.open(), file, where=options.where, if_match=if_match)
     print_saved(options, f"Cleared {file}", result)
 
 

@@ -45,9 +45,9 @@ def list_files(options: SharedOptions, action: str, days: float, *, daily: bool)
 
     `check` adds whether a page is OK or STALE: not changed for some days.
     """
-    from looseleaf.operations import files as operations
+    from looseleaf.operations import files as history
 
-    pages = operations.list_files(options.open(), where=options.where, daily=daily)
+    pages = history.list_files(options.open(), where=options.where, daily=daily)
     is_check = action == "check"
     if options.json:
         documents = [_build_document(page, days if is_check else None) for page in pages]
@@ -107,11 +107,11 @@ def list_paths(options: SharedOptions, *, relative: bool) -> None:
 
     In the order of the prompt, whether or not the files exist yet.
     """
-    from looseleaf.operations import files as operations
+    from looseleaf.operations import files as history
 
     require_local(options, "paths mean something only on the machine where the pages lie")
     context = options.open()
-    page_paths = operations.list_paths(context, where=options.where)
+    page_paths = history.list_paths(context, where=options.where)
     root = os.path.realpath(context.settings.root)
     if options.json:
         print_document(_build_paths_document(context, options, page_paths, root))
@@ -165,7 +165,7 @@ def compose_pages(options: SharedOptions, file: str, *, listing: bool) -> None:
 
     All of them, or only FILE, with the copies that other tools read.
     """
-    from looseleaf.operations import composed as compose_operations
+    from looseleaf.operations import composed
 
     require_local(
         options, "generated pages have copies in a project's folder; run it where that lies"
@@ -173,7 +173,7 @@ def compose_pages(options: SharedOptions, file: str, *, listing: bool) -> None:
     if listing:
         _list_composed(options, file)
         return
-    results = compose_operations.compose(options.open(), file, where=options.where)
+    results = composed.compose(options.open(), file, where=options.where)
     if options.json:
         print_document({"composed": [as_dict(result) for result in results]})
         return
@@ -270,9 +270,9 @@ def diff_page(options: SharedOptions, file: str, before: str, after: str, *, raw
     A and B are revisions or times. Without B, A is compared with the present page; without both,
     the last change is shown.
     """
-    from looseleaf.operations import history as operations
+    from looseleaf.operations import history
 
-    comparison = operations.diff(options.open(), file, before, after, where=options.where)
+    comparison = history.diff(options.open(), file, before, after, where=options.where)
     if options.json:
         fields = as_dict(comparison)
         print_document(
@@ -301,12 +301,10 @@ def restore_page(options: SharedOptions, file: str, revision: str, if_match: str
 
     The version of a revision or time becomes a new revision, so nothing is lost.
     """
-    from looseleaf.operations import history as operations
+    from looseleaf.operations import history
 
     version = f"revision {revision}" if revision.isdigit() else revision
-    result = operations.restore(
-        options.open(), file, revision, where=options.where, if_match=if_match
-    )
+    result = history.restore(options.open(), file, revision, where=options.where, if_match=if_match)
     print_saved(options, f"Restored {file} as of {version}", result)
 
 
@@ -320,13 +318,13 @@ def purge_revision(options: SharedOptions, file: str, revision: int, *, yes: boo
 
     The history still lists the revision, and who removed its text, when and why. Needs --reason.
     """
-    from looseleaf.operations import history as operations
+    from looseleaf.operations import history
 
     if not options.reason:
         raise Invalid("Say why, for the history: --reason TEXT.")
     context = options.open()
     confirm(f"Remove revision {revision} of {file} for good?", yes=yes)
-    operations.purge(context, file, revision, where=options.where)
+    history.purge(context, file, revision, where=options.where)
     if options.json:
         print_document({"file": file, "revision": revision, "purged": True})
     else:

@@ -21,7 +21,6 @@ from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import complain, say, show
 from looseleaf.errors import LooseleafError
 from looseleaf.prompt import formats
-from looseleaf.prompt import formats as host_limit
 from looseleaf.prompt.reports import INJECTED
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ _SELECTION: Parameters = {
 }
 _HOOK: Parameters = {
     "hook": click.Option(["--hook"], is_flag=True, help="The output of a hook for a coding agent."),
-    "host": click.Option(["--host"], type=click.Choice(host_limit.HOSTS), help=_HOST),
+    "host": click.Option(["--host"], type=click.Choice(formats.HOSTS), help=_HOST),
     "max_characters": f"--max-characters N: {_LIMIT}",
 }
 _prompt = Derivation("prompt", "looseleaf.operations.prompt")
@@ -91,7 +90,7 @@ _prompt = Derivation("prompt", "looseleaf.operations.prompt")
 @click.option(
     "--hook", type=click.Choice(formats.HOOKS), help="The output of a hook for a coding agent."
 )
-@click.option("--host", type=click.Choice(host_limit.HOSTS), help=_HOST)
+@click.option("--host", type=click.Choice(formats.HOSTS), help=_HOST)
 @click.option("--max-characters", type=int, default=0, metavar="N", help=_LIMIT)
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
 @with_shared_options(*OWNER_OPTIONS)

@@ -180,11 +180,11 @@ def list_backups(context: Context, *, folder: str = "") -> list[BackupInfo]:
         folder: The folder to look at, "" for that of the settings; only the operator on this
             machine chooses one.
     """
-    from looseleaf.features.backup import creation as backup_list
+    from looseleaf.features.backup import creation
 
     context.allow()
     identity = read_identity(os.path.realpath(context.settings.root))
-    backups = backup_list.list_backups(_choose_folder(context, folder))
+    backups = creation.list_backups(_choose_folder(context, folder))
     return [_describe(backup, identity, context.clock()) for backup in backups]
 
 

@@ -48,10 +48,10 @@ def register_endpoints(endpoints: Endpoints) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the page of backups."""
-    from looseleaf.features.backup import views as backups
+    from looseleaf.features.backup import views
 
     pages.register(
-        "backups", "backups", backups.show_backups, submit=backups.create_backup, label="Backups",
+        "backups", "backups", views.show_backups, submit=views.create_backup, label="Backups",
         priority=73,
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import os
 import sqlite3
 
 from looseleaf.errors import Unavailable, WorkspaceUnavailable
-from looseleaf.features.backup import folder_copies as agent_places
+from looseleaf.features.backup import folder_copies
 from looseleaf.features.backup.folder_copies import (
     FileGroup,
     FolderCopies,
@@ -153,7 +153,7 @@ class WorkspaceFiles:
             os.close(folder)
 
     def _group_shelves(self) -> Iterator[FileGroup]:
-        agents = agent_places.list_agent_places(self._root)
+        agents = folder_copies.list_agent_places(self._root)
         self.left_out += agents.left_out
         if not agents.places:
             self._require_no_hints()
@@ -202,10 +202,10 @@ class WorkspaceFiles:
             os.close(hints)
 
     def _group_agent(self, place: AgentPlace, history: int, shelf_name: str) -> Iterator[FileGroup]:
-        folder = agent_places.open_place(self._root, place)
+        folder = folder_copies.open_place(self._root, place)
         path = f"{place.parent}/{place.name}"
-        if folder is not None and place.agent_id and not agent_places.has_record(folder):
-            record = agent_places.find_moved_record(self._root, place)
+        if folder is not None and place.agent_id and not folder_copies.has_record(folder):
+            record = folder_copies.find_moved_record(self._root, place)
             if record is not None:
                 yield _build_group(record, (self._steps_done, self._total))
         yield from self._group_shelf(-1 if folder is None else folder, path, history, shelf_name)

@@ -106,12 +106,12 @@ def export_bundle(
     A target that ends in .zip becomes an archive. If a line looks like a secret, nothing is
     written, unless --allow-secrets is given.
     """
-    from looseleaf.features.bundles import operations as bundles
+    from looseleaf.features.bundles import operations
 
     context = options.open()
     title = {"slug": slug, "version": bundle_version}
     if preview:
-        listing = bundles.preview_bundle(
+        listing = operations.preview_bundle(
             context,
             options.agent,
             profile=profile,  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def export_bundle(
         return
     if not target:
         raise click.UsageError("Name a folder or a zip file, or give --preview.")
-    archive = bundles.export_bundle(
+    archive = operations.export_bundle(
         context,
         options.agent,
         profile=profile,  # type: ignore[arg-type]
@@ -278,9 +278,9 @@ def validate_bundle(options: SharedOptions, source: str) -> None:
 
     Exits with 1 if it cannot.
     """
-    from looseleaf.features.bundles import operations as bundles
+    from looseleaf.features.bundles import operations
 
-    report = bundles.inspect_bundle(options.open(), read_source(source))
+    report = operations.inspect_bundle(options.open(), read_source(source))
     if options.json:
         print_document(to_json_value({name: getattr(report, name) for name in COMPATIBILITY}))
     else:
@@ -335,17 +335,17 @@ def list_pending(options: SharedOptions, agent: str | None, **_shown: bool) -> N
 
     Without an agent, list the agents that have such parts.
     """
-    from looseleaf.features.bundles import install_operations as pending_upgrades
+    from looseleaf.features.bundles import install_operations
 
     context = options.open()
     if agent is None:
-        upgrades = pending_upgrades.list_pending_upgrades(context)
+        upgrades = install_operations.list_pending_upgrades(context)
         if options.json:
             print_document({"upgrades": to_json_value(upgrades)})
         else:
             _WAITING(upgrades)
         return
-    upgrade = pending_upgrades.show_pending_upgrade(context, agent)
+    upgrade = install_operations.show_pending_upgrade(context, agent)
     if options.json:
         print_document(to_json_value(upgrade))
         return

@@ -23,25 +23,10 @@ def recover(context: Context) -> None:
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations of bundles."""
-    from looseleaf.features.bundles import (
-        install_operations as bundle_installs,
-    )
-    from looseleaf.features.bundles import (
-        install_operations as pending_upgrades,
-    )
-    from looseleaf.features.bundles import (
-        operations as bundle_comparisons,
-    )
-    from looseleaf.features.bundles import (
-        operations as bundles,
-    )
-    from looseleaf.features.bundles import (
-        operations as installed_bundles,
-    )
+    from looseleaf.features.bundles import install_operations
+    from looseleaf.features.bundles import operations as bundles
 
-    operations.add_declared(
-        bundle_comparisons, bundle_installs, bundles, installed_bundles, pending_upgrades
-    )
+    operations.add_declared(bundles, install_operations)
 
 
 @hookimpl
@@ -72,26 +57,24 @@ def register_endpoints(endpoints: Endpoints) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the pages that export, install and upgrade bundles."""
-    from looseleaf.features.bundles import views as bundle
-    from looseleaf.features.bundles import views as bundle_approval
-    from looseleaf.features.bundles import views as bundles
+    from looseleaf.features.bundles import views
     from looseleaf.plugins.admin_pages import AGENT
 
     pages.register(
-        "bundle", "agents/{agent}/bundle", bundle.preview_export, label="Export", section=AGENT,
+        "bundle", "agents/{agent}/bundle", views.preview_export, label="Export", section=AGENT,
         priority=75,
     )  # fmt: skip
     pages.register(
-        "bundle-download", "agents/{agent}/bundle/download", bundle.download_bundle, section=AGENT,
+        "bundle-download", "agents/{agent}/bundle/download", views.download_bundle, section=AGENT,
         parent="bundle",
     )  # fmt: skip
     pages.register(
-        "bundles", "bundles", bundles.list_bundles, submit=bundles.change_bundles, label="Bundles",
+        "bundles", "bundles", views.list_bundles, submit=views.change_bundles, label="Bundles",
         priority=72, takes_file=True,
     )  # fmt: skip
     pages.register(
-        "bundle-approval", "bundles/{agent}", bundle_approval.show_approval,
-        submit=bundle_approval.decide_approval, parent="bundles",
+        "bundle-approval", "bundles/{agent}", views.show_approval,
+        submit=views.decide_approval, parent="bundles",
     )  # fmt: skip
 
 

@@ -149,21 +149,21 @@ def _talk(context: Context, options: SharedOptions, chat_input: ChatInput, *, re
 
 
 def _resolve_newest_session(context: Context, where: Where) -> str:
-    from looseleaf.features.chat import session_operations as sessions
+    from looseleaf.features.chat import session_operations
 
-    newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
+    newest_sessions = session_operations.list_sessions(context, where=where, limit=1).sessions
     if not newest_sessions:
         raise Invalid("There is no session yet to continue.")
     return newest_sessions[0].session_id
 
 
 def _talk_line_by_line(context: Context, start: ChatInput, page_owner: Where) -> None:
-    from looseleaf.features.chat import session_operations as transcripts
+    from looseleaf.features.chat import session_operations
     from looseleaf.operations.agents import show_agent
 
     session = None
     if start.session:
-        session = transcripts.show_session(context, start.session, limit=1).session
+        session = session_operations.show_session(context, start.session, limit=1).session
     agent = session.agent_slug if session else show_agent(context, page_owner.agent).slug
     is_person = sys.stdin is not None and sys.stdin.isatty()
     if is_person:
@@ -199,14 +199,14 @@ def _read_lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
 
 def _remember_lines(context: Context, session: str) -> None:
     """Make the arrow keys recall the earlier messages of this session."""
-    from looseleaf.features.chat import session_operations as transcripts
+    from looseleaf.features.chat import session_operations
 
     try:
         import readline
     except ImportError:
         return  # some Pythons have no readline; then lines are plain
     readline.clear_history()
-    for entry in transcripts.show_session(context, session).messages if session else ():
+    for entry in session_operations.show_session(context, session).messages if session else ():
         if entry["role"] == "user" and "\n" not in entry["content"]:
             readline.add_history(entry["content"])
 
@@ -226,7 +226,7 @@ def _finish(context: Context, session: str) -> str:
 
 def _send_line(context: Context, chat_input: ChatInput, where: Where) -> str:
     """Send one line and return the session; a failure is reported and does not end the chat."""
-    from looseleaf.features.chat import session_operations as sessions
+    from looseleaf.features.chat import session_operations
     from looseleaf.features.chat.operations import converse
 
     try:
@@ -235,17 +235,17 @@ def _send_line(context: Context, chat_input: ChatInput, where: Where) -> str:
         complain(str(error), error=error)
     except KeyboardInterrupt:
         note("(stopped)")
-    newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
+    newest_sessions = session_operations.list_sessions(context, where=where, limit=1).sessions
     return chat_input.session or (newest_sessions[0].session_id if newest_sessions else "")
 
 
 def _print_answer(context: Context, events: Iterator[Event]) -> str:
     """Print an answer as it comes, mark it as read on a terminal, and return the session."""
-    from looseleaf.features.chat import session_operations as sessions
+    from looseleaf.features.chat import session_operations
 
     session = _print_events(events)
     if session and on_terminal():
-        sessions.mark_read(context, session)
+        session_operations.mark_read(context, session)
     return session
 
 
@@ -324,15 +324,14 @@ def show_session(options: SharedOptions, session: str, last: int) -> None:
     Also prints the pages that the agent wrote, and the error of a failed turn. Printing a session
     marks it as read.
     """
-    from looseleaf.features.chat import session_operations as operations
-    from looseleaf.features.chat import session_operations as transcripts
+    from looseleaf.features.chat import session_operations
 
     context = options.open()
-    conversation = transcripts.show_session(context, session, limit=last)
+    conversation = session_operations.show_session(context, session, limit=last)
     if options.json:
         print_document(to_json_value(conversation))
         return
-    operations.mark_read(context, session)
+    session_operations.mark_read(context, session)
     session_info = conversation.session
     count = format_count(session_info.message_count, "message")
     say(f"{session_info.title} ({session_info.agent_slug}, {session_info.mode}, {count})")
@@ -424,10 +423,10 @@ def export_session(
 
     JSON holds all that is stored.
     """
-    from looseleaf.features.chat import session_operations as transcripts
+    from looseleaf.features.chat import session_operations
 
-    document = transcripts.export_session(options.open(), session, format=shape)
-    if isinstance(document, transcripts.SessionMarkdown):
+    document = session_operations.export_session(options.open(), session, format=shape)
+    if isinstance(document, session_operations.SessionMarkdown):
         show(document.content.encode())
     else:
         print_document(to_json_value(document))
@@ -442,14 +441,13 @@ def delete_session(options: SharedOptions, session: str, *, yes: bool) -> None:
 
     With all its messages.
     """
-    from looseleaf.features.chat import session_operations as operations
-    from looseleaf.features.chat import session_operations as transcripts
+    from looseleaf.features.chat import session_operations
 
     context = options.open()
-    session_info = transcripts.show_session(context, session, limit=1).session
+    session_info = session_operations.show_session(context, session, limit=1).session
     messages = format_count(session_info.message_count, "message")
     confirm(f"Delete {session_info.title!r} with {messages}?", yes=yes)
-    result = operations.delete_session(context, session)
+    result = session_operations.delete_session(context, session)
     if options.json:
         print_document(to_json_value(result))
     else:

@@ -17,7 +17,7 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas import parse_arguments
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.operations import Unauthenticated
-from looseleaf.features.chat import operations as chat
+from looseleaf.features.chat import operations
 from looseleaf.features.chat.events import build_event_document
 from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.responses import answer, answer_error, encode_json
@@ -63,7 +63,7 @@ async def talk(request: Request, endpoint: Endpoint) -> Response:
     )
     if not streams:
         reply = await run_sync(
-            lambda: chat.collect_reply(context, events), limiter=threads.turn_limiter
+            lambda: operations.collect_reply(context, events), limiter=threads.turn_limiter
         )
         return answer(to_json_value(reply))
     return StreamingResponse(
@@ -88,7 +88,7 @@ def _start_turn(
     """Start a turn, or raise its error before anything is sent."""
     page_owner = call_arguments.pop("where", None)
     try:
-        events = chat.begin_turn(context, call_arguments, page_owner)
+        events = operations.begin_turn(context, call_arguments, page_owner)
     except Forbidden as refusal:
         dispatch.record_in_audit(context, operation, call_arguments, refusal)
         raise

@@ -144,9 +144,9 @@ def converse(
     iterator, and the message is kept.
     """
     if context.is_remote:
-        from looseleaf.features.chat import remote as conversation
+        from looseleaf.features.chat import remote
 
-        return conversation.converse(context, chat_input, where)
+        return remote.converse(context, chat_input, where)
     context = context.with_permission("chat")
     session = resolve_session(context, chat_input.session) if chat_input.session else None
     agent = agent_of(context, session.agent) if session else resolve_agent(context, where)

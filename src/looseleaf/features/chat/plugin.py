@@ -31,20 +31,10 @@ def _open_chats(parts: WorkspaceServices) -> Chats:
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations of conversations."""
-    from looseleaf.features.chat import (
-        operations as chat,
-    )
-    from looseleaf.features.chat import (
-        operations as session_ends,
-    )
-    from looseleaf.features.chat import (
-        session_operations as sessions,
-    )
-    from looseleaf.features.chat import (
-        session_operations as transcripts,
-    )
+    from looseleaf.features.chat import operations as chat
+    from looseleaf.features.chat import session_operations
 
-    operations.add_declared(chat, session_ends, sessions, transcripts)
+    operations.add_declared(chat, session_operations)
 
 
 @hookimpl
@@ -71,22 +61,22 @@ def register_endpoints(endpoints: Endpoints) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the pages of an agent's conversations."""
-    from looseleaf.features.chat import views as conversations
+    from looseleaf.features.chat import views
     from looseleaf.plugins.admin_pages import AGENT
 
     pages.register(
-        "chat", "agents/{agent}/chat", conversations.list_conversations,
-        submit=conversations.start_conversation, label="Conversations", section=AGENT, priority=40,
+        "chat", "agents/{agent}/chat", views.list_conversations,
+        submit=views.start_conversation, label="Conversations", section=AGENT, priority=40,
     )  # fmt: skip
     pages.register(
-        "conversation", "agents/{agent}/chat/{session}", conversations.show_conversation,
-        submit=conversations.change_conversation, section=AGENT, parent="chat",
+        "conversation", "agents/{agent}/chat/{session}", views.show_conversation,
+        submit=views.change_conversation, section=AGENT, parent="chat",
     )  # fmt: skip
     pages.register(
         "conversation-export", "agents/{agent}/chat/{session}/export",
-        conversations.export_conversation, section=AGENT, parent="chat",
+        views.export_conversation, section=AGENT, parent="chat",
     )  # fmt: skip
-    pages.register("conversation-link", "conversations/{session}", conversations.find_conversation)
+    pages.register("conversation-link", "conversations/{session}", views.find_conversation)
 
 
 @hookimpl

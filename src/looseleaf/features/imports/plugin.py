@@ -17,17 +17,10 @@ if TYPE_CHECKING:
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations that import pages, export them and commit them to git."""
-    from looseleaf.features.imports import (
-        export_operations as page_commits,
-    )
-    from looseleaf.features.imports import (
-        export_operations as page_export,
-    )
-    from looseleaf.features.imports import (
-        operations as imports,
-    )
+    from looseleaf.features.imports import export_operations
+    from looseleaf.features.imports import operations as imports
 
-    operations.add_declared(imports, page_commits, page_export)
+    operations.add_declared(imports, export_operations)
 
 
 @hookimpl
@@ -62,10 +55,10 @@ def register_endpoints(endpoints: Endpoints) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the page that imports memory."""
-    from looseleaf.features.imports import views as imports
+    from looseleaf.features.imports import views
 
     pages.register(
-        "import", "import", imports.show_import, submit=imports.submit_import, label="Import",
+        "import", "import", views.show_import, submit=views.submit_import, label="Import",
         priority=72, takes_file=True,
     )  # fmt: skip
 

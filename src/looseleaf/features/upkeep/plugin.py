@@ -18,19 +18,10 @@ if TYPE_CHECKING:
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations of system tasks, lint and retention."""
-    from looseleaf.features.upkeep import (
-        operations as lint,
-    )
-    from looseleaf.features.upkeep import (
-        operations as retention,
-    )
-    from looseleaf.features.upkeep import (
-        operations as upkeep,
-    )
+    from looseleaf.features.upkeep import operations as upkeep
     from looseleaf.features.workflows.operations import system_tasks
-    from looseleaf.features.workflows.operations import system_tasks as task_prompts
 
-    operations.add_declared(lint, retention, system_tasks, task_prompts, upkeep)
+    operations.add_declared(system_tasks, upkeep)
 
 
 @hookimpl
@@ -97,38 +88,27 @@ def register_endpoints(endpoints: Endpoints) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the pages of upkeep, retention and lint."""
-    from looseleaf.features.upkeep import (
-        views as lint,
-    )
-    from looseleaf.features.upkeep import (
-        views as prompts,
-    )
-    from looseleaf.features.upkeep import (
-        views as retention,
-    )
-    from looseleaf.features.upkeep import (
-        views as runs,
-    )
+    from looseleaf.features.upkeep import views
     from looseleaf.plugins.admin_pages import AGENT
 
     pages.register(
-        "upkeep", "upkeep", runs.show_overview, submit=runs.change_upkeep, label="Upkeep",
+        "upkeep", "upkeep", views.show_overview, submit=views.change_upkeep, label="Upkeep",
         priority=68,
     )  # fmt: skip
     pages.register(
-        "upkeep-prompts", "upkeep/prompts", prompts.show_prompts, submit=prompts.change_prompt,
+        "upkeep-prompts", "upkeep/prompts", views.show_prompts, submit=views.change_prompt,
         parent="upkeep",
     )  # fmt: skip
     pages.register(
-        "retention", "retention", retention.show_retention, submit=retention.remove_data,
+        "retention", "retention", views.show_retention, submit=views.remove_data,
         parent="upkeep",
     )  # fmt: skip
     pages.register(
-        "agent-upkeep", "agents/{agent}/upkeep", runs.show_runs, submit=runs.change_runs,
+        "agent-upkeep", "agents/{agent}/upkeep", views.show_runs, submit=views.change_runs,
         label="Upkeep", section=AGENT, priority=50,
     )  # fmt: skip
     pages.register(
-        "lint", "agents/{agent}/lint", lint.show_findings, submit=lint.apply_fix, label="Lint",
+        "lint", "agents/{agent}/lint", views.show_findings, submit=views.apply_fix, label="Lint",
         section=AGENT, priority=55,
     )  # fmt: skip
 

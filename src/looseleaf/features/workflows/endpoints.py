@@ -21,7 +21,7 @@ from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.features.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 from looseleaf.memory.provenance import AGENT
 from looseleaf.values import value
-from looseleaf.web.http import request_log as server_log
+from looseleaf.web.http import request_log
 from looseleaf.web.http.authentication import address_of
 from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.connection import STOPPING
@@ -262,11 +262,11 @@ _MOST_WORKER = 80  # characters of the id of a worker
 
 def write(event: JobEvent) -> None:
     """Write the line of an event."""
-    if not server_log.is_enabled():
+    if not request_log.is_enabled():
         return
     entry = describe_event(event)
     details = " ".join(f"{name}={entry[name]}" for name in list(entry)[2:])
-    server_log.write_line(entry, f"job {event.job_id} {event.name} {details}")
+    request_log.write_line(entry, f"job {event.job_id} {event.name} {details}")
 
 
 def describe_event(event: JobEvent) -> dict[str, object]:

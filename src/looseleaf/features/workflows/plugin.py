@@ -108,35 +108,9 @@ def list_entries(entries: dict[str, list[tuple[str, str]]], parts: WorkspaceServ
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations of pipelines, flows, jobs and schedules."""
-    from looseleaf.features.workflows.operations import (
-        artifacts,
-        flows,
-        jobs,
-        pipelines,
-    )
-    from looseleaf.features.workflows.operations import (
-        files as workflow_files,
-    )
-    from looseleaf.features.workflows.operations import (
-        flows as workflow_memory,
-    )
-    from looseleaf.features.workflows.operations import (
-        jobs as schedules,
-    )
-    from looseleaf.features.workflows.operations import (
-        pipelines as pipeline_transfer,
-    )
+    from looseleaf.features.workflows.operations import artifacts, files, flows, jobs, pipelines
 
-    operations.add_declared(
-        artifacts,
-        flows,
-        jobs,
-        pipeline_transfer,
-        pipelines,
-        schedules,
-        workflow_files,
-        workflow_memory,
-    )
+    operations.add_declared(artifacts, files, flows, jobs, pipelines)
 
 
 @hookimpl
@@ -157,7 +131,7 @@ def register_endpoints(endpoints: Endpoints) -> None:
 
 
 def _register_workflow_endpoints(register: Callable[..., object]) -> None:
-    from looseleaf.features.workflows import endpoints as flow_files
+    from looseleaf.features.workflows import endpoints
 
     register("GET", "/pipelines", "looseleaf/list-pipelines")
     register("POST", "/pipelines", "looseleaf/create-pipeline", status=201)
@@ -177,8 +151,8 @@ def _register_workflow_endpoints(register: Callable[..., object]) -> None:
         "POST",
         "/files",
         "datamachine/upload-flow-file",
-        handler=flow_files.upload_file,
-        body_types=flow_files.BODY_TYPES,
+        handler=endpoints.upload_file,
+        body_types=endpoints.BODY_TYPES,
     )
     register("DELETE", "/files/{file}", "datamachine/delete-flow-file")
     register("GET", "/flows", "looseleaf/list-flows")
@@ -194,14 +168,13 @@ def _register_workflow_endpoints(register: Callable[..., object]) -> None:
 
 
 def _register_job_endpoints(register: Callable[..., object]) -> None:
-    from looseleaf.features.workflows import endpoints as job_events
-    from looseleaf.features.workflows import endpoints as webhooks
+    from looseleaf.features.workflows import endpoints
 
     register("POST", "/execute", "datamachine/execute-workflow", status=201)
-    register("GET", "/jobs", "datamachine/get-jobs", handler=job_events.list_jobs)
+    register("GET", "/jobs", "datamachine/get-jobs", handler=endpoints.list_jobs)
     register("GET", "/jobs/artifact", "datamachine/hydrate-job-artifact")
     register("POST", "/jobs/prune", "looseleaf/prune-job-data")
-    register("GET", "/jobs/{job}", "datamachine/get-job", handler=job_events.show_job)
+    register("GET", "/jobs/{job}", "datamachine/get-job", handler=endpoints.show_job)
     register("DELETE", "/jobs/{job}", "looseleaf/delete-job")
     register("GET", "/jobs/{job}/packets", "looseleaf/show-job-packets")
     register("GET", "/jobs/{job}/artifacts", "datamachine/get-run-artifacts")
@@ -219,7 +192,7 @@ def _register_job_endpoints(register: Callable[..., object]) -> None:
     register(
         "POST",
         "/webhooks/{job}/{step}/{secret}",
-        handler=webhooks.receive_call,
+        handler=endpoints.receive_call,
         summary="Wake the job that waits at this one-time address; the secret is the credential.",
         is_public=True,
     )
@@ -228,52 +201,45 @@ def _register_job_endpoints(register: Callable[..., object]) -> None:
 @hookimpl
 def register_admin_pages(pages: AdminPages) -> None:
     """Register the pages of pipelines, flows, jobs and schedules."""
-    from looseleaf.features.workflows import (
-        flow_views as flows,
-    )
-    from looseleaf.features.workflows import (
-        flow_views as schedules,
-    )
-    from looseleaf.features.workflows import (
-        pipeline_views as pipelines,
-    )
+    from looseleaf.features.workflows import flow_views, pipeline_views
     from looseleaf.plugins.admin_pages import AGENT
 
     pages.register(
-        "pipelines", "agents/{agent}/pipelines", pipelines.list_pipelines,
-        submit=pipelines.create_pipeline, label="Workflows", section=AGENT, priority=50,
+        "pipelines", "agents/{agent}/pipelines", pipeline_views.list_pipelines,
+        submit=pipeline_views.create_pipeline, label="Workflows", section=AGENT, priority=50,
     )  # fmt: skip
     pages.register(
-        "pipeline", "agents/{agent}/pipelines/{pipeline}", pipelines.show_pipeline,
-        submit=pipelines.change_pipeline, section=AGENT, parent="pipelines", takes_file=True,
+        "pipeline", "agents/{agent}/pipelines/{pipeline}", pipeline_views.show_pipeline,
+        submit=pipeline_views.change_pipeline, section=AGENT, parent="pipelines", takes_file=True,
     )  # fmt: skip
     pages.register(
-        "flow", "agents/{agent}/flows/{flow}", flows.show_flow, submit=flows.change_flow,
+        "flow", "agents/{agent}/flows/{flow}", flow_views.show_flow, submit=flow_views.change_flow,
         section=AGENT, parent="pipelines", takes_file=True,
     )  # fmt: skip
     pages.register(
-        "schedules", "schedules", schedules.list_schedules, submit=schedules.change_schedule,
+        "schedules", "schedules", flow_views.list_schedules, submit=flow_views.change_schedule,
         label="Schedules", priority=67,
     )  # fmt: skip
     _register_job_pages(pages)
 
 
 def _register_job_pages(pages: AdminPages) -> None:
-    from looseleaf.features.workflows import job_views as job_details
-    from looseleaf.features.workflows import job_views as jobs
+    from looseleaf.features.workflows import job_views
     from looseleaf.plugins.admin_pages import AGENT
 
-    pages.register("jobs", "jobs", jobs.list_jobs, label="Jobs", priority=66)
-    pages.register("job-link", "jobs/{job}", jobs.show_job, submit=jobs.change_job, parent="jobs")
+    pages.register("jobs", "jobs", job_views.list_jobs, label="Jobs", priority=66)
     pages.register(
-        "agent-jobs", "agents/{agent}/jobs", jobs.list_jobs, label="Jobs", section=AGENT,
+        "job-link", "jobs/{job}", job_views.show_job, submit=job_views.change_job, parent="jobs"
+    )
+    pages.register(
+        "agent-jobs", "agents/{agent}/jobs", job_views.list_jobs, label="Jobs", section=AGENT,
         priority=52,
     )  # fmt: skip
     register_below = partial(pages.register, section=AGENT, parent="agent-jobs")
     address = "agents/{agent}/jobs/{job}"
-    register_below("job", address, jobs.show_job, submit=jobs.change_job)
-    register_below("job-artifact", f"{address}/artifact", job_details.download_artifact)
-    register_below("job-transcript", f"{address}/transcript", job_details.show_transcript)
+    register_below("job", address, job_views.show_job, submit=job_views.change_job)
+    register_below("job-artifact", f"{address}/artifact", job_views.download_artifact)
+    register_below("job-transcript", f"{address}/transcript", job_views.show_transcript)
 
 
 @hookimpl
@@ -325,10 +291,10 @@ def on_server_started(context: Context) -> None:
     if not context.settings.serve_jobs:
         return
     from looseleaf.errors import LooseleafError
-    from looseleaf.features.workflows import endpoints as job_log
+    from looseleaf.features.workflows import endpoints
     from looseleaf.features.workflows.parts import jobs_of
 
     try:
-        jobs_of(context.parts).start_worker(job_log.write)
+        jobs_of(context.parts).start_worker(endpoints.write)
     except LooseleafError as error:
         context.parts.report("Jobs and schedules do not run in this server", error)

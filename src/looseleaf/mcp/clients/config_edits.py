@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from looseleaf import settings
 from looseleaf.errors import Invalid, LooseleafError, Unavailable
 from looseleaf.files import atomic
-from looseleaf.mcp.clients import file_formats as jsonc
-from looseleaf.mcp.clients import file_formats as toml
+from looseleaf.mcp.clients import file_formats
 from looseleaf.mcp.clients.programs import CLIENTS, Client, LaunchTarget, read_connection, read_hook
 from looseleaf.values import value
 
@@ -130,21 +129,23 @@ def read_json_hooks(data: object) -> list[LaunchTarget]:
 def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter) -> str:
     """Replace the selected hooks of a JSON file by ours; without a command, remove them."""
     places = [
-        place for place, hook in _list_json_hooks(jsonc.parse(text).data) if is_replaced(hook)
+        place
+        for place, hook in _list_json_hooks(file_formats.parse(text).data)
+        if is_replaced(hook)
     ]
     keep = 1 if command else 0
     for place in reversed(places[keep:]):
-        text = jsonc.remove_value(text, place)
+        text = file_formats.remove_value(text, place)
     if command and places:
-        return jsonc.set_value(text, (*places[0], "command"), shlex.join(command))
+        return file_formats.set_value(text, (*places[0], "command"), shlex.join(command))
     if command:
-        groups = _find_value(jsonc.parse(text).data, *EVENT)
+        groups = _find_value(file_formats.parse(text).data, *EVENT)
         place = (*EVENT, len(groups) if isinstance(groups, list) else 0)
-        return jsonc.set_value(text, place, build_json_hook(command))
+        return file_formats.set_value(text, place, build_json_hook(command))
     return text
 
 
-def _list_json_hooks(data: object) -> Iterator[tuple[jsonc.Path, LaunchTarget]]:
+def _list_json_hooks(data: object) -> Iterator[tuple[file_formats.Path, LaunchTarget]]:
     groups = _find_value(data, *EVENT)
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
         hooks = _find_value(group, "hooks")
@@ -228,7 +229,7 @@ def build_snippets(plan: ClientSetup) -> dict[str, str]:
 def _build_server_snippet(plan: ClientSetup) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words])
     if any(file.endswith(".toml") for file in client.project_files):
-        return toml.format_table(client.key, plan.name, entry)
+        return file_formats.format_table(client.key, plan.name, entry)
     return _encode_json({client.key: {plan.name: entry}})
 
 
@@ -270,7 +271,7 @@ def parse_connections(client: Client, path: str, content: bytes | None) -> dict[
     """Return the Looseleaf servers of a program by name, empty for a broken file."""
     try:
         text = (content or b"").decode()
-        data: Any = tomllib.loads(text) if path.endswith(".toml") else jsonc.parse(text).data
+        data: Any = tomllib.loads(text) if path.endswith(".toml") else file_formats.parse(text).data
     except ValueError:
         return {}
     servers = data.get(client.key) if isinstance(data, dict) else None
@@ -338,11 +339,15 @@ def _draft(texts: dict[str, bytes | None], path: str, change: Any) -> None:  # n
 def _with_server(plan: ClientSetup, text: str) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words]) if plan.words else None
     if plan.server_file.endswith(".toml"):
-        return toml.set_table(text, client.key, plan.name, entry)
-    if not isinstance(jsonc.parse(text).data, dict):
+        return file_formats.set_table(text, client.key, plan.name, entry)
+    if not isinstance(file_formats.parse(text).data, dict):
         raise TypeError("it is not a table")
     place = (client.key, plan.name)
-    return jsonc.set_value(text, place, entry) if entry else jsonc.remove_value(text, place)
+    return (
+        file_formats.set_value(text, place, entry)
+        if entry
+        else file_formats.remove_value(text, place)
+    )
 
 
 def _with_hook(
@@ -484,7 +489,7 @@ def _check(file: str, text: str) -> None:
     if file.endswith(".toml"):
         tomllib.loads(text)
     else:
-        jsonc.parse(text)
+        file_formats.parse(text)
 
 
 def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, project: bool) -> str:
@@ -497,7 +502,7 @@ def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, proje
             hook = read_plugin(text) if is_plugin(text) else None
             hook_connections = [hook] if hook else []
         else:
-            hook_connections = read_json_hooks(jsonc.parse(text).data)
+            hook_connections = read_json_hooks(file_formats.parse(text).data)
     except (Unavailable, ValueError):
         return "no"
     has_hook = any(

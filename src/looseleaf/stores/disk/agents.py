@@ -189,7 +189,7 @@ class DiskAgents:
         register of ids, the new id is higher than the result of `highest_id`.
         """
         from looseleaf.agents.config import check_config
-        from looseleaf.stores.disk import agent_changes as changes
+        from looseleaf.stores.disk import agent_changes
 
         check_slug(slug)
         title = check_name(slug, name or slug.replace("-", " ").replace("_", " ").title())
@@ -212,18 +212,18 @@ class DiskAgents:
                 created=day,
                 config=valid_config,
             )
-            changes.create(locked_agents, record, start)
+            agent_changes.create(locked_agents, record, start)
         return record
 
     def rename(self, reference: str | int, slug: str, *, name: str = "") -> AgentRecord:
         """Move an agent's folder; its id and its history stay."""
-        from looseleaf.stores.disk import agent_changes as changes
+        from looseleaf.stores.disk import agent_changes
 
         check_slug(slug)
         with self._lock() as locked_agents:
             record = self.resolve(reference)
             new_record = replace(record, slug=slug, name=check_name(slug, name or record.name))
-            changes.rename(locked_agents, record, new_record)
+            agent_changes.rename(locked_agents, record, new_record)
         if slug != record.slug:
             self._notify_listeners()
         return new_record
@@ -250,11 +250,13 @@ class DiskAgents:
 
     def remove(self, reference: str | int, *, files: bool = False) -> AgentRecord:
         """Delete an agent, with the folder of its pages or without; it can be restored."""
-        from looseleaf.stores.disk import agent_changes as changes
+        from looseleaf.stores.disk import agent_changes
 
         with self._lock() as locked_agents:
             record = self.resolve(reference)
-            changes.delete(locked_agents, record, format_time(self._folder.clock()), files=files)
+            agent_changes.delete(
+                locked_agents, record, format_time(self._folder.clock()), files=files
+            )
         self._slugs.pop(record.id, None)
         self._notify_listeners()
         return record
@@ -277,7 +279,7 @@ class DiskAgents:
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
         """Restore a deleted agent under its slug or another one: the same id, pages, history."""
-        from looseleaf.stores.disk import agent_changes as changes
+        from looseleaf.stores.disk import agent_changes
 
         with self._lock() as locked_agents:
             candidates = [
@@ -294,7 +296,7 @@ class DiskAgents:
                 raise InvalidAgent(reference, f"several deleted agents had that slug; ids: {ids}")
             record = replace(candidates[0], slug=slug or candidates[0].slug)
             check_slug(record.slug)
-            changes.restore(locked_agents, f"{record.id}-{candidates[0].slug}", record)
+            agent_changes.restore(locked_agents, f"{record.id}-{candidates[0].slug}", record)
         return record
 
     def recover(self) -> None:

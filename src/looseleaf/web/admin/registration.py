@@ -6,30 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from looseleaf.plugins.admin_pages import AGENT
-from looseleaf.web.admin.views import agents as access
-from looseleaf.web.admin.views import agents as agent_settings
-from looseleaf.web.admin.views import agents as overview
-from looseleaf.web.admin.views import editor, journal, pages, start
-from looseleaf.web.admin.views import (
-    operation as audit,
-)
-from looseleaf.web.admin.views import (
-    operation as health,
-)
-from looseleaf.web.admin.views import (
-    operation as people,
-)
-from looseleaf.web.admin.views import (
-    operation as requests,
-)
-from looseleaf.web.admin.views import (
-    operation as settings,
-)
-from looseleaf.web.admin.views import pages as history
-from looseleaf.web.admin.views import prompt as blocks
-from looseleaf.web.admin.views import prompt as comparison
-from looseleaf.web.admin.views import start as search
-from looseleaf.web.admin.views import start as shortcuts
+from looseleaf.web.admin.views import agents, editor, journal, operation, pages, prompt, start
 
 if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import AdminPages
@@ -40,7 +17,7 @@ LAYERED = "agents/{agent}/%s/{layer}/{file:path}"
 
 def register_pages(site: AdminPages, recent: RecentRequests) -> None:
     """Register the pages of the core; features and plugins add theirs, or remove some."""
-    site.register("agents", "", overview.list_agents, label="Agents", priority=10)
+    site.register("agents", "", agents.list_agents, label="Agents", priority=10)
     site.register(
         "start",
         "start",
@@ -49,8 +26,8 @@ def register_pages(site: AdminPages, recent: RecentRequests) -> None:
         label="First steps",
         priority=90,
     )
-    site.register("search", "search", search.search)
-    site.register("shortcuts", "shortcuts", shortcuts.list_shortcuts)
+    site.register("search", "search", start.search)
+    site.register("shortcuts", "shortcuts", start.list_shortcuts)
     _register_agent_pages(site)
     _register_agent_settings(site)
     _register_people(site)
@@ -59,45 +36,49 @@ def register_pages(site: AdminPages, recent: RecentRequests) -> None:
 
 def _register_agent_settings(site: AdminPages) -> None:
     site.register(
-        "new-agent", "new-agent", overview.show_form, submit=overview.create_agent, parent="agents"
+        "new-agent", "new-agent", agents.show_form, submit=agents.create_agent, parent="agents"
     )
     site.register(
-        "deleted-agents", "deleted-agents", overview.list_deleted, submit=overview.restore_agent,
+        "deleted-agents", "deleted-agents", agents.list_deleted, submit=agents.restore_agent,
         parent="agents",
     )  # fmt: skip
     site.register(
-        "agent-settings", "agents/{agent}/settings", agent_settings.show_settings,
-        submit=agent_settings.change_settings, label="Settings", section=AGENT, priority=80,
+        "agent-settings", "agents/{agent}/settings", agents.show_settings,
+        submit=agents.change_settings, label="Settings", section=AGENT, priority=80,
     )  # fmt: skip
     site.register(
-        "access", "agents/{agent}/access", access.show_access, submit=access.change_access,
+        "access", "agents/{agent}/access", agents.show_access, submit=agents.change_access,
         label="Access", section=AGENT, priority=70,
     )  # fmt: skip
 
 
 def _register_people(site: AdminPages) -> None:
     site.register(
-        "people", "people", people.list_people, submit=people.create_person, label="People",
+        "people", "people", operation.list_people, submit=operation.create_person, label="People",
         priority=60,
     )  # fmt: skip
     site.register(
-        "person", "people/{user}", people.show_person, submit=people.change_person, parent="people"
+        "person",
+        "people/{user}",
+        operation.show_person,
+        submit=operation.change_person,
+        parent="people",
     )
 
 
 def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
     site.register(
-        "settings", "settings", settings.list_settings, submit=settings.change_setting,
+        "settings", "settings", operation.list_settings, submit=operation.change_setting,
         label="Settings", priority=65,
     )  # fmt: skip
-    site.register("audit", "audit", audit.list_audit, label="Audit", priority=70)
-    site.register("health", "health", health.show_health, label="Health", priority=75)
-    show_requests = partial(requests.list_requests, recent)
+    site.register("audit", "audit", operation.list_audit, label="Audit", priority=70)
+    site.register("health", "health", operation.show_health, label="Health", priority=75)
+    show_requests = partial(operation.list_requests, recent)
     site.register("requests", "requests", show_requests, label="Requests", priority=80)
 
 
 def _register_agent_pages(site: AdminPages) -> None:
-    site.register("agent", "agents/{agent}", overview.show_agent, section=AGENT, parent="pages")
+    site.register("agent", "agents/{agent}", agents.show_agent, section=AGENT, parent="pages")
     site.register(
         "pages", "agents/{agent}/pages", pages.list_pages, label="Pages", section=AGENT, priority=10
     )
@@ -107,7 +88,7 @@ def _register_agent_pages(site: AdminPages) -> None:
         parent="pages",
     )  # fmt: skip
     site.register(
-        "history", LAYERED % "history", history.show_history, submit=history.restore_page,
+        "history", LAYERED % "history", pages.show_history, submit=pages.restore_page,
         section=AGENT, parent="pages",
     )  # fmt: skip
     _register_prompt_pages(site)
@@ -115,11 +96,11 @@ def _register_agent_pages(site: AdminPages) -> None:
 
 def _register_prompt_pages(site: AdminPages) -> None:
     site.register(
-        "prompt", "agents/{agent}/prompt", blocks.show_prompt, label="What it sees", section=AGENT,
+        "prompt", "agents/{agent}/prompt", prompt.show_prompt, label="What it sees", section=AGENT,
         priority=20,
     )  # fmt: skip
     site.register(
-        "prompt-comparison", "agents/{agent}/prompt/compare", comparison.compare_prompts,
+        "prompt-comparison", "agents/{agent}/prompt/compare", prompt.compare_prompts,
         section=AGENT, parent="prompt",
     )  # fmt: skip
     site.register(

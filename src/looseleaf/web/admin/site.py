@@ -32,8 +32,7 @@ from looseleaf.version import __version__
 from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.admin.templating import open_templates, template_name_of
-from looseleaf.web.admin.views import editor as changes
-from looseleaf.web.admin.views import editor as preview
+from looseleaf.web.admin.views import editor
 from looseleaf.web.health import ROUTE
 from looseleaf.web.http.authentication import csrf_token_of, session_cookie_of
 from looseleaf.web.http.guard import OWN_CACHING, OWN_POLICY
@@ -214,8 +213,8 @@ class AdminSite:
         fixed_routes = [
             Route("/static/{version}/{name}", show_static_file),
             Route("/static/{name}", show_static_file),
-            Route(preview.PREVIEW_PATH, preview.show_preview, methods=["POST"]),
-            Route(changes.CHANGES_PATH, changes.show_changes),
+            Route(editor.PREVIEW_PATH, editor.show_preview, methods=["POST"]),
+            Route(editor.CHANGES_PATH, editor.show_changes),
         ]
         answers = [(page.path, partial(self._answer, page)) for page in order]
         return [

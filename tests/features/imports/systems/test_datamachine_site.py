@@ -11,7 +11,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.allow_list import AllowList, HostRule
 from looseleaf.errors.features import InvalidImport, RequestFailed, RequestRefused
-from looseleaf.features.imports import operations as imports
+from looseleaf.features.imports import operations
 from looseleaf.features.imports.systems.datamachine_site import read_site
 from looseleaf.features.workflows.operations import flows, pipelines
 from looseleaf.http_client import HttpClient
@@ -55,11 +55,11 @@ def test_a_site_is_imported(paper: Site, tmp_path: Path) -> None:
     address = write_settings(root, paper)
     workspace = Workspace.open(root)
     before = paper.run("datamachine/get-agent-file", file="MEMORY.md")
-    report = imports.run(workspace.context, address)
+    report = operations.run(workspace.context, address)
     assert (report.kind, report.failed) == ("datamachine-site", 0)
     assert (root / "agents/ada/MEMORY.md").read_text() == PAGE
     assert "- Published" in (root / "agents/ada/daily/2026/03/16.md").read_text()
-    assert imports.run(workspace.context, f"{address}/").changed == 0
+    assert operations.run(workspace.context, f"{address}/").changed == 0
     assert paper.run("datamachine/get-agent-file", file="MEMORY.md") == before
 
 
@@ -67,7 +67,7 @@ def test_only_sites_of_the_settings_are_asked(tmp_path: Path) -> None:
     """The error says how to name one."""
     workspace = Workspace.create(tmp_path / "root", agent="ada")
     with pytest.raises(InvalidImport, match="wordpress_sites"):
-        imports.run(workspace.context, "https://elsewhere.example.com")
+        operations.run(workspace.context, "https://elsewhere.example.com")
 
 
 def client_for(port: int) -> HttpClient:
@@ -105,8 +105,8 @@ def test_every_agent_that_the_user_may_see_is_read(tmp_path: Path) -> None:
     """Pages and days of each; shared pages once; texts as they are, whatever HTML there is."""
     with serve_site(DataMachineSite()) as server:
         address, workspace = open_case(tmp_path / "root", server)
-        preview = imports.preview(workspace.context, address)
-        report = imports.run(workspace.context, address)
+        preview = operations.preview(workspace.context, address)
+        report = operations.run(workspace.context, address)
     assert preview.new_agents == report.new_agents == ("scout",)
     root = tmp_path / "root"
     assert (root / "agents/ada/MEMORY.md").read_text() == PAGES[1]["MEMORY.md"][1]
@@ -121,7 +121,7 @@ def test_one_agent_of_a_site(tmp_path: Path) -> None:
     """The others, with their pipelines, are left out with the reason."""
     with serve_site(DataMachineSite()) as server:
         address, workspace = open_case(tmp_path / "root", server)
-        report = imports.run(workspace.context, address, source_agent="ada", agent="ada")
+        report = operations.run(workspace.context, address, source_agent="ada", agent="ada")
     assert report.new_agents == ()
     reasons = {entry.source: entry.reason for entry in report.left_out}
     assert reasons["scout: SOUL.md"] == "it belongs to the agent scout of the source"
@@ -134,7 +134,7 @@ def test_an_older_site_without_a_list_of_agents(tmp_path: Path) -> None:
     site.refused = ("/agents", "/pipelines")
     with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
-        report = imports.run(workspace.context, address)
+        report = operations.run(workspace.context, address)
     assert (
         "only the agent of its user"
         in {e.source: e.reason for e in report.left_out}["other agents"]
@@ -148,7 +148,7 @@ def test_an_agent_that_the_site_does_not_show(tmp_path: Path) -> None:
     site.refused = ("/files/agent?agent_id=1",)
     with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
-        report = imports.run(workspace.context, address)
+        report = operations.run(workspace.context, address)
     assert "agent ada" in {entry.source for entry in report.left_out}
     assert {page.owner for page in report.pages} == {"scout", ""}
 
@@ -159,7 +159,7 @@ def test_a_text_that_only_html_is_given_for(tmp_path: Path) -> None:
     with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
         site.refused = ("/wp-json/wp-abilities/v1/abilities/datamachine/get-agent-memory",)
-        report = imports.run(workspace.context, address, source_agent="ada")
+        report = operations.run(workspace.context, address, source_agent="ada")
     [page] = [page for page in report.pages if page.owner == "ada"]
     assert "as HTML" in page.note
 
@@ -175,7 +175,7 @@ def test_pipelines_of_another_looseleaf(paper: Site, tmp_path: Path) -> None:
     Workspace.create(root, agent="ada").close()
     address = write_settings(root, paper)
     workspace = Workspace.open(root)
-    report = imports.run(workspace.context, address)
+    report = operations.run(workspace.context, address)
     assert [(part.action, part.name) for part in report.workflows] == [
         ("create", "digest"),
         ("create", "digest/noon"),
@@ -183,5 +183,5 @@ def test_pipelines_of_another_looseleaf(paper: Site, tmp_path: Path) -> None:
     stored = pipelines.show_pipeline(workspace.context, "digest")
     assert stored.steps[0].settings == {"prompt": "Write."}
     assert not flows.list_flows(workspace.context)[0].schedule.enabled
-    again = imports.run(workspace.context, address)
+    again = operations.run(workspace.context, address)
     assert {part.action for part in again.workflows} == {"unchanged"}

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from looseleaf.errors.features import JobLost
-from looseleaf.features.workflows import tables as workflow_tables
+from looseleaf.features.workflows import tables
 from looseleaf.features.workflows.jobs.job import NewJob, StepRecord
 from looseleaf.features.workflows.jobs.queue import JobLease, JobOutcome, Limits
 from looseleaf.features.workflows.jobs.sql_queue import SqlJobStore
@@ -117,11 +117,7 @@ def test_a_job_that_someone_changes_is_passed_over(
     """A claim waits for nobody: the next job is taken, and the first one later."""
     store = SqlJobStore(postgres_database, clock=clock)
     first, second = add(store), add(store)
-    locked = (
-        sa.select(workflow_tables.jobs.c.id)
-        .where(workflow_tables.jobs.c.id == first)
-        .with_for_update()
-    )
+    locked = sa.select(tables.jobs.c.id).where(tables.jobs.c.id == first).with_for_update()
     with postgres_database.writing() as connection:
         connection.execute(locked)
         assert claim(store).job_id == second

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from looseleaf.errors import Refused
-from looseleaf.features.workflows.jobs import sql_jobs as work_listener
+from looseleaf.features.workflows.jobs import sql_jobs
 from looseleaf.features.workflows.jobs.job import NewJob
 from looseleaf.features.workflows.jobs.sql_jobs import WorkListener
 from looseleaf.features.workflows.jobs.sql_queue import SqlJobStore
@@ -82,7 +82,7 @@ def test_a_lost_connection_is_opened_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And the worker looks at once, since work may have come meanwhile."""
-    monkeypatch.setattr(work_listener, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(sql_jobs, "_RETRY_SECONDS", 0.05)
     with postgres_database.reading() as connection:
         connection.execute(sa.text(f"SELECT pg_terminate_backend(pid) {LISTENERS}"))
     assert alarm.wait()

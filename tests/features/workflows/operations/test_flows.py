@@ -12,7 +12,6 @@ from looseleaf.errors import Conflicted
 from looseleaf.errors.features import FlowMissing, InvalidSchedule, InvalidWorkflow, PipelineMissing
 from looseleaf.features.workflows.documents import ScheduleFields
 from looseleaf.features.workflows.operations import flows, pipelines
-from looseleaf.features.workflows.operations import flows as workflow_memory
 
 
 @pytest.fixture
@@ -83,14 +82,12 @@ def test_memory_files_of_a_flow_are_its_own(prepared_workspace: Workspace) -> No
     """Core files are refused."""
     context = prepared_workspace.context
     flows.create_flow(context, 1, "Morning", memory_files=("a.md",))
-    changed_files = workflow_memory.set_flow_memory_files(
-        context, 1, add=("b.md",), remove=("a.md",)
-    )
+    changed_files = flows.set_flow_memory_files(context, 1, add=("b.md",), remove=("a.md",))
     assert changed_files.memory_files == ("b.md",)
-    assert workflow_memory.list_flow_memory_files(context, 1) == changed_files
+    assert flows.list_flow_memory_files(context, 1) == changed_files
     with pytest.raises(InvalidWorkflow, match="core file"):
-        workflow_memory.set_flow_memory_files(context, 1, add=("USER.md",))
-    assert workflow_memory.list_pipeline_memory_files(context, 1) == []
+        flows.set_flow_memory_files(context, 1, add=("USER.md",))
+    assert flows.list_pipeline_memory_files(context, 1) == []
 
 
 def test_a_copy_runs_only_after_someone_resumes_it(prepared_workspace: Workspace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.catalog import tool_access as names
+from looseleaf.catalog import tool_access
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.registry import Operations
 from looseleaf.errors import InvalidArgument, Refused
@@ -59,13 +59,13 @@ def test_the_tools_of_all_operations_are_listed_once(
 ) -> None:
     """For all steps that name tools, and for every job; steps that name none list none."""
     lists: list[int] = []
-    list_names = names.list_tool_names
+    list_names = tool_access.list_tool_names
 
     def count(operations: Operations) -> list[str]:
         lists.append(1)
         return list_names(operations)
 
-    monkeypatch.setattr(names, "list_tool_names", count)
+    monkeypatch.setattr(tool_access, "list_tool_names", count)
     steps = (TEXT, TEXT, TEXT)
     jobs.execute(prepared_workspace.context, steps=tuple(replace(step, id="") for step in steps))
     assert not lists

@@ -13,7 +13,6 @@ from looseleaf.errors.features import InvalidWorkflow, PipelineMissing, SlugTake
 from looseleaf.errors.pages import VersionRequired
 from looseleaf.features.workflows.definitions import Step
 from looseleaf.features.workflows.operations import flows, pipelines
-from looseleaf.features.workflows.operations import flows as workflow_memory
 from looseleaf.features.workflows.parts import definitions_of
 from looseleaf.values import replace
 
@@ -47,7 +46,7 @@ def test_a_change_names_the_version_that_it_read(workspace: Workspace) -> None:
     with pytest.raises(Conflicted):
         pipelines.delete_pipeline(context, 1, if_match=news.hash)
     with pytest.raises(Conflicted):
-        workflow_memory.set_pipeline_memory_files(context, 1, add=("a.md",), if_match=news.hash)
+        flows.set_pipeline_memory_files(context, 1, add=("a.md",), if_match=news.hash)
     assert pipelines.show_pipeline(context, 1) == newer
 
 
@@ -83,10 +82,10 @@ def test_memory_files_are_added_and_removed(workspace: Workspace) -> None:
     """However they are spelled; a core file is refused through every way."""
     context = workspace.context
     pipelines.create_pipeline(context, "News")
-    change = workflow_memory.set_pipeline_memory_files
+    change = flows.set_pipeline_memory_files
     assert change(context, 1, memory_files=("a.md", "b.md")) == ["a.md", "b.md"]
     assert change(context, 1, add=("c.md", "A.md"), remove=("B.MD",)) == ["a.md", "c.md"]
-    assert workflow_memory.list_pipeline_memory_files(context, 1) == ["a.md", "c.md"]
+    assert flows.list_pipeline_memory_files(context, 1) == ["a.md", "c.md"]
     with pytest.raises(InvalidWorkflow, match="core file"):
         change(context, 1, add=("MEMORY.md",))
     with pytest.raises(InvalidWorkflow, match="core file"):

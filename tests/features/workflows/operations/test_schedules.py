@@ -11,8 +11,7 @@ from looseleaf.errors import Refused
 from looseleaf.errors.features import ScheduleMissing
 from looseleaf.features.workflows.documents import ScheduleFields
 from looseleaf.features.workflows.jobs.queue import JobFilter
-from looseleaf.features.workflows.operations import flows, pipelines
-from looseleaf.features.workflows.operations import jobs as schedules
+from looseleaf.features.workflows.operations import flows, jobs, pipelines
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.operations import agents, settings
 from looseleaf.times import format_time
@@ -49,9 +48,7 @@ def prepared_workspace(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyP
 
 def test_schedules_show_their_next_three_times(prepared_workspace: Workspace) -> None:
     """In UTC for programs, and in the zone of the site for people."""
-    listed = {
-        entry.schedule: entry for entry in schedules.list_schedules(prepared_workspace.context)
-    }
+    listed = {entry.schedule: entry for entry in jobs.list_schedules(prepared_workspace.context)}
     ours = ("backup", "daily_memory_generation", "git_commit", "history_packing", "retention")
     tasks = [f"task:{name}" for name in sorted((*ours, "greet", "quiet", "tidy"))]
     assert list(listed) == [*tasks, "flow:2", "flow:1"]
@@ -66,9 +63,7 @@ def test_schedules_show_their_next_three_times(prepared_workspace: Workspace) ->
 def test_a_setting_switches_a_schedule_on(prepared_workspace: Workspace) -> None:
     """At the next look, without a restart."""
     settings.set_setting(prepared_workspace.context, "daily_memory_enabled", setting=True)
-    listed = {
-        entry.schedule: entry for entry in schedules.list_schedules(prepared_workspace.context)
-    }
+    listed = {entry.schedule: entry for entry in jobs.list_schedules(prepared_workspace.context)}
     assert listed["task:quiet"].status == "active"
 
 
@@ -76,21 +71,19 @@ def test_a_paused_schedule_fires_when_it_goes_on(
     prepared_workspace: Workspace, clock: Clock
 ) -> None:
     """Once, whatever it missed."""
-    schedules.list_schedules(prepared_workspace.context)
-    assert schedules.pause_schedule(prepared_workspace.context, "flow:1").status == "paused"
+    jobs.list_schedules(prepared_workspace.context)
+    assert jobs.pause_schedule(prepared_workspace.context, "flow:1").status == "paused"
     firing = jobs_of(prepared_workspace).schedule_firing
     clock.advance(days=3)
     firing.fire_due()
-    assert schedules.resume_schedule(prepared_workspace.context, "flow:1").status == "active"
+    assert jobs.resume_schedule(prepared_workspace.context, "flow:1").status == "active"
     assert firing.fire_due() == 1
-    [entry] = [
-        e for e in schedules.list_schedules(prepared_workspace.context) if e.schedule == "flow:1"
-    ]
+    [entry] = [e for e in jobs.list_schedules(prepared_workspace.context) if e.schedule == "flow:1"]
     assert (entry.last_run, entry.last_job > 0) == (format_time(clock.now), True)
     with pytest.raises(Refused, match="manual"):
-        schedules.pause_schedule(prepared_workspace.context, "flow:2")
+        jobs.pause_schedule(prepared_workspace.context, "flow:2")
     with pytest.raises(ScheduleMissing):
-        schedules.pause_schedule(prepared_workspace.context, "flow:9")
+        jobs.pause_schedule(prepared_workspace.context, "flow:9")
 
 
 def test_a_task_for_agents_starts_a_job_for_each(
@@ -100,7 +93,7 @@ def test_a_task_for_agents_starts_a_job_for_each(
     for slug in ("bob", "cara"):
         agents.create_agent(prepared_workspace.context, slug)
     agents.set_agent_status(prepared_workspace.context, "cara", "inactive")
-    now = schedules.run_schedule(prepared_workspace.context, "task:greet")
+    now = jobs.run_schedule(prepared_workspace.context, "task:greet")
     assert [(job.agent, job.next_attempt_at) for job in now] == [("ada", ""), ("bob", "")]
     firing = jobs_of(prepared_workspace).schedule_firing
     clock.advance(days=2)
@@ -112,8 +105,8 @@ def test_a_task_for_agents_starts_a_job_for_each(
 
 def test_a_manual_run_of_a_flow_leaves_its_times(prepared_workspace: Workspace) -> None:
     """Even if the flow has no times."""
-    before = {e.schedule: e.next_runs for e in schedules.list_schedules(prepared_workspace.context)}
-    [job] = schedules.run_schedule(prepared_workspace.context, "flow:2")
+    before = {e.schedule: e.next_runs for e in jobs.list_schedules(prepared_workspace.context)}
+    [job] = jobs.run_schedule(prepared_workspace.context, "flow:2")
     assert (job.label, job.flow_id) == ("News: By hand", 2)
-    after = {e.schedule: e.next_runs for e in schedules.list_schedules(prepared_workspace.context)}
+    after = {e.schedule: e.next_runs for e in jobs.list_schedules(prepared_workspace.context)}
     assert after == before

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import Unavailable
-from looseleaf.stores.disk.history import packs as pack_group
+from looseleaf.stores.disk.history import packs
 from looseleaf.stores.disk.history.packs import (
     MOST_BYTES,
     MOST_VERSIONS,
@@ -79,7 +79,7 @@ def test_every_flipped_bit_is_noticed() -> None:
 
 def test_a_group_that_does_not_read_back_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes that will be on disk are decompressed and compared before anything is removed."""
-    monkeypatch.setattr(pack_group, "apply_hunks", lambda _content, _hunks: None)
+    monkeypatch.setattr(packs, "apply_hunks", lambda _content, _hunks: None)
     with pytest.raises(PackDamage, match="version 1"):
         list(encode_groups(texts(2)))
 

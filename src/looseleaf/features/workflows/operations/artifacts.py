@@ -21,7 +21,7 @@ from looseleaf.features.workflows.artifacts import (
 )
 from looseleaf.features.workflows.jobs.documents import JobInfo, describe_job
 from looseleaf.features.workflows.jobs.folders import OldFileTimes
-from looseleaf.features.workflows.operations import jobs as removal
+from looseleaf.features.workflows.operations import jobs
 from looseleaf.features.workflows.parts import jobs_of, resources_of
 from looseleaf.features.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 from looseleaf.memory.day import day_of
@@ -493,8 +493,8 @@ def prune_job_data(
         raise InvalidArgument("days", f"it must be from 1 to {MOST_DAYS}")
     before = context.clock() - days * DAY_SECONDS
     times = OldFileTimes(before if flow_files else 0.0, before, before)
-    counts = removal.remove_files(context.parts, times, dry_run=dry_run)
-    items = removal.forget_items(context.parts, before, dry_run=dry_run)
+    counts = jobs.remove_files(context.parts, times, dry_run=dry_run)
+    items = jobs.forget_items(context.parts, before, dry_run=dry_run)
     return PrunedJobData(counts.flow_files, counts.job_folders, counts.artifact_folders, items)
 
 

@@ -148,7 +148,7 @@ class DiskHistory:
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""
-        from looseleaf.stores.disk.history import packing as pruning
+        from looseleaf.stores.disk.history import packing
 
         revisions = self.revisions(scope)
         if all(revision.number != number for revision in revisions):
@@ -159,14 +159,14 @@ class DiskHistory:
 
         def attempt(page: LockedPage, current: Found | None) -> None:
             newest = page.note(current)
-            pruning.require_removable(page.log, number)
+            packing.require_removable(page.log, number)
             lines = page.log.lines()
             if current is not None and number == newest - 1:
-                pruning.make_self_contained(lines, current.content)
+                packing.make_self_contained(lines, current.content)
             for line in lines:
                 if line.get("revision") == number:
                     line.pop("redo", None)
-            pruning.remove_versions(page.log, {number}, mode=page.file_mode)
+            packing.remove_versions(page.log, {number}, mode=page.file_mode)
             note = {
                 "purged": number,
                 "time": format_microseconds(self.store.clock()),
