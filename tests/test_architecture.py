@@ -770,7 +770,7 @@ FINE: tuple[tuple[Rule, str, str], ...] = (
     (configurations_are_read_in_one_place, "features/chat/turn.py", "agent.configuration.chat"),
     (modules_say_their_role, "memory/pages.py", '"""Pages."""'),
     (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, hash=g)"),
-    (arguments_cannot_be_mixed_up, "stores/t.py", "sa.Table('t', m, a, b, c, d, e)"),
+    (arguments_cannot_be_mixed_up, "stores/t.py", "sa.ResultTable('t', m, a, b, c, d, e)"),
 )
 
 

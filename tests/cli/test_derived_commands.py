@@ -14,7 +14,7 @@ from looseleaf.cli.derived_commands import (
     Derivation,
     DerivedCommand,
     Fields,
-    Table,
+    ResultTable,
     format_cell,
     read_docstring,
     read_help,
@@ -111,9 +111,9 @@ ROWS = [Row(1, ("a", "b"), True, "first"), Row(2, (), False, "")]
 
 def test_a_table_has_a_column_for_each_field(capsys: pytest.CaptureFixture[str]) -> None:
     """With titles of its own, functions for cells, and a count."""
-    Table("id who=names is_open note", cells={"note": lambda row: row.note.upper()}, count="row")(
-        ROWS
-    )
+    ResultTable(
+        "id who=names is_open note", cells={"note": lambda row: row.note.upper()}, count="row"
+    )(ROWS)
     assert capsys.readouterr().out.splitlines() == [
         "ID  WHO   IS OPEN  NOTE",
         " 1  a, b  yes      FIRST",
@@ -121,7 +121,7 @@ def test_a_table_has_a_column_for_each_field(capsys: pytest.CaptureFixture[str])
         "",
         "2 rows.",
     ]
-    Table("id", empty="Nothing.", count="row")([])
+    ResultTable("id", empty="Nothing.", count="row")([])
     assert capsys.readouterr().out == "Nothing.\n0 rows.\n"
     Fields("id open=is_open")(ROWS[0])
     assert capsys.readouterr().out == "id        1\nopen      yes\n"

@@ -71,7 +71,7 @@ _ARGUMENTS = {"user": "ID|LOGIN"}
 _METAVARS = {"agent": "ID|SLUG", "user": "ID|LOGIN", "integer": "N", "number": "N"}
 
 
-class Table:
+class ResultTable:
     """Rows for people: the columns of "id user=user_id role", a field for each title.
 
     `cells` fills some columns by functions. `rows` names the field of the result that has the rows,
@@ -481,7 +481,9 @@ def show_result(result: object) -> None:
             if isinstance(field, str | int | float | None)
         }
         cells = None if plain_fields else {"result": format_cell}
-        Table(" ".join(plain_fields) or "result", cells=cells, empty="There are none.")(result)
+        ResultTable(" ".join(plain_fields) or "result", cells=cells, empty="There are none.")(
+            result
+        )
     elif fields:
         Fields(" ".join(fields))(result)
     else:

@@ -11,7 +11,7 @@ from looseleaf.access.principals import CAPABILITIES, CREDENTIAL_RIGHTS, ROLES
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, take_stdin, with_shared_options
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Fields, Table
+from looseleaf.cli.derived_commands import Derivation, Fields, ResultTable
 from looseleaf.cli.formats import format_actor, print_document, print_table
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid, Unavailable
@@ -68,7 +68,7 @@ list_users = _users.derive(
     "",
     "--format json",
     key="users",
-    show=Table("id login name status can=capabilities", shrink="CAN"),
+    show=ResultTable("id login name status can=capabilities", shrink="CAN"),
 )
 show_user = _users.derive(
     "show",
@@ -127,7 +127,7 @@ list_grants = _grants.derive(
     "--for eve --format json",
     parameters={"user": "--for ID|LOGIN: The roles of this user, on all agents."},
     key="grants",
-    show=Table(
+    show=ResultTable(
         "agent user=user_id login role",
         cells={"login": lambda grant: grant.user or "(not known yet)"},
     ),
@@ -304,7 +304,7 @@ list_audit = _audit.derive(
         "until": "--until TIME",
     },
     document=_build_audit,
-    show=Table(
+    show=ResultTable(
         "number time by through what outcome of",
         cells={
             "time": lambda entry: format_minute(entry.time),

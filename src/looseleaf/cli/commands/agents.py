@@ -15,7 +15,7 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, DerivedCommand, Fields, Table
+from looseleaf.cli.derived_commands import Derivation, DerivedCommand, Fields, ResultTable
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
@@ -66,13 +66,13 @@ def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
         say("There are no deleted agents that could be restored.")
 
 
-_AGENTS = Table(
+_AGENTS = ResultTable(
     "id slug name owner status created",
     cells={"created": lambda agent: agent.created[:10]},
     shrink="NAME",
     empty="There are no agents yet. Create one: looseleaf agents create SLUG",
 )
-_SIZES = Table(
+_SIZES = ResultTable(
     "agent=slug status MEMORY.md over_budget changed page=changed_page by=changed_by",
     cells={
         "MEMORY.md": lambda agent: f"{agent.memory_bytes:,} of {agent.memory_budget:,}",

@@ -19,7 +19,7 @@ from looseleaf.cli.arguments import (
 )
 from looseleaf.cli.command_line import command
 from looseleaf.cli.commands.memory import if_match_option, print_saved
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
 from looseleaf.cli.output import note, say, show
 from looseleaf.errors import Invalid, NotFound
@@ -235,7 +235,7 @@ def _build_history(revisions: list[Revision]) -> dict[str, object]:
     return {"file": click.get_current_context().params["file"], "revisions": documents}
 
 
-_REVISIONS = Table(
+_REVISIONS = ResultTable(
     "revision=number time change=operation bytes by through=surface from=origin why",
     cells={
         "time": lambda revision: format_minute(revision.time),

@@ -16,7 +16,7 @@ from looseleaf import __version__, settings
 from looseleaf.catalog.page_checks import Finding
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
 from looseleaf.cli.output import FAILED, escape_line, print_text, say, warn
 from looseleaf.errors import LooseleafError, WorkspaceMissing
@@ -336,7 +336,7 @@ def list_settings(infos: list[SettingInfo]) -> None:
         say("Restart the server to apply them.")
 
 
-_SETTINGS = Table(
+_SETTINGS = ResultTable(
     "setting=name is from=source changes_apply",
     cells={
         "is": lambda info: _as_json(info.setting),

@@ -11,7 +11,7 @@ import click
 
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.command_line import DefaultGroup, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.output import say, show_progress, warn
 from looseleaf.files.mounts import choose_unit, format_size
@@ -54,7 +54,7 @@ list_backups = _backups.derive(
     """,
     parameters={"folder": "FOLDER"},
     key="backups",
-    show=Table(
+    show=ResultTable(
         "name created age size workspace whole",
         cells={
             "age": lambda backup: format_age(backup.age),

@@ -11,7 +11,7 @@ import click
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import say, show
 from looseleaf.features.bundles.bundle_files import (
@@ -163,7 +163,7 @@ def _print_plan(plan: BundlePlan) -> None:
     title = f"{plan.bundle_slug} {versions}{plan.bundle_version}"
     say(f"{verb} {plan.agent} from {title}{' (nothing is written)' if plan.dry_run else ''}")
     if plan.entries:
-        Table("key plan=bucket reason", rows="entries")(plan)
+        ResultTable("key plan=bucket reason", rows="entries")(plan)
     _print_differences(plan.entries)
     if not plan.dry_run and plan.act != "skip":
         say(f"Applied {format_count(len(plan.applied), 'part')}.")
@@ -228,7 +228,7 @@ list_bundles = _installed.derive(
     "list_bundles",
     "",
     key="bundles",
-    show=Table(
+    show=ResultTable(
         "agent bundle=bundle_slug version=bundle_version updated=updated_at",
         empty="No agent came from a bundle. Install one: looseleaf bundles install FOLDER|ZIP",
     ),
@@ -239,7 +239,7 @@ list_bundles = _installed.derive(
 def show_bundle(bundle: InstalledBundle) -> None:
     """Show the bundle of an agent, and its parts that were changed here."""
     say(f"{bundle.agent}: {bundle.bundle_slug} {bundle.bundle_version}, {bundle.updated_at}")
-    Table("key status", rows="artifacts")(bundle)
+    ResultTable("key status", rows="artifacts")(bundle)
 
 
 COMPATIBILITY = (
@@ -262,7 +262,7 @@ def inspect_bundle(report: BundleReport) -> None:
     Exits with 1 if the bundle cannot be installed.
     """
     say(f"{report.bundle_slug} {report.bundle_version}: agent {report.agent} ({report.label})")
-    Table("path bytes", rows="files")(report)
+    ResultTable("path bytes", rows="files")(report)
     for problem in report.problems:
         say(f"It cannot be installed here: {problem}")
     if report.compatible:
@@ -304,7 +304,7 @@ def rebase_bundle(rebase: BundleRebase) -> None:
         say(f"{rebase.agent} has nothing to merge with {rebase.bundle_slug}.")
         return
     cells = {"conflicts": lambda entry: ", ".join(entry.conflicts)}
-    Table("key state conflicts", cells=cells, rows="entries")(rebase)
+    ResultTable("key state conflicts", cells=cells, rows="entries")(rebase)
     _print_differences(rebase.entries)
 
 
@@ -358,7 +358,7 @@ def list_pending(options: SharedOptions, agent: str | None, **_shown: bool) -> N
     say(f"Decide: looseleaf bundles approve {upgrade.agent} KEY, or bundles reject")
 
 
-_WAITING = Table(
+_WAITING = ResultTable(
     "agent bundle planned=created_at waiting",
     cells={"bundle": lambda upgrade: f"{upgrade.bundle_slug} {upgrade.bundle_version}"},
     empty="Nothing waits for approval.",

@@ -11,7 +11,7 @@ import click
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, confirm, take_stdin, with_shared_options
 from looseleaf.cli.command_line import DefaultGroup, Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.output import complain, escape, note, on_terminal, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
@@ -304,7 +304,7 @@ list_sessions = _sessions.derive(
     "",
     "--agent ada --format json",
     shared=OWNER_OPTIONS,
-    show=Table(
+    show=ResultTable(
         "session=session_id agent=agent_slug last messages=message_count unread=unread_count title",
         cells={"last": lambda session: session.updated_at[:16].replace("T", " ")},
         rows="sessions",
@@ -361,7 +361,7 @@ search_sessions = _sessions.derive(
     "deployment",
     shared=OWNER_OPTIONS,
     document=lambda matches: {"matches": to_json_value(matches), "total": len(matches)},
-    show=Table(
+    show=ResultTable(
         "session=session_id message=number who=role text=excerpt", shrink="TEXT", count="match"
     ),
 )

@@ -11,7 +11,7 @@ import click
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import CHANGE, SharedOptions, confirm, take_stdin, with_shared_options
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.output import FAILED, say, show
 from looseleaf.errors import Invalid, Unavailable
@@ -49,7 +49,7 @@ list_tasks = _system_tasks.derive(
     "",
     "--format json",
     key="tasks",
-    show=Table(
+    show=ResultTable(
         "task=task_type agent is runs=trigger last_run ended=last_status attention",
         cells={
             "is": lambda info: "on" if info.enabled else "off",
@@ -76,7 +76,7 @@ def _take_params(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     arguments["task_params"] = parse_params(given["pairs"], given["document"])
 
 
-_RUNS = Table("run=id ended=end task=task_type agent status why=reason", shrink="WHY")
+_RUNS = ResultTable("run=id ended=end task=task_type agent status why=reason", shrink="WHY")
 run_task = _system_tasks.derive(
     "run",
     "run_now",
@@ -140,7 +140,7 @@ list_prompts = _task_prompts.derive(
     "list_prompts",
     "",
     key="prompts",
-    show=Table(
+    show=ResultTable(
         "task=task_type key=prompt_key text=effective_source what_it_is_for=description",
         shrink="WHAT IT IS FOR",
     ),
@@ -249,7 +249,7 @@ def show_run(upkeep_run: UpkeepRun) -> None:
     for refusal in run.details.get("refusals", ()):
         say(f"Refused in turn {refusal['turn']} ({refusal['gate']}): {refusal['reason']}")
     if upkeep_run.ledger:
-        Table("line lines section now_in=to", rows="ledger", shrink="SECTION")(upkeep_run)
+        ResultTable("line lines section now_in=to", rows="ledger", shrink="SECTION")(upkeep_run)
         show(f"{upkeep_run.diff}\n".encode())
 
 
@@ -333,7 +333,7 @@ show_retention = _retention.derive(
     "show_retention",
     "",
     key="retention",
-    show=Table(
+    show=ResultTable(
         "kind kept_for task last_run removed",
         cells={
             "kind": lambda rule: rule.task_type.removeprefix(RETENTION_PREFIX),
@@ -389,7 +389,7 @@ def _print_reports(reports: list[RetentionReport], verb: str) -> None:
     say(f"{verb} {total:,} in all.")
 
 
-_REPORTS = Table(
+_REPORTS = ResultTable(
     "kind status what=report",
     cells={"kind": lambda report: report.task_type.removeprefix(RETENTION_PREFIX)},
     shrink="WHAT",

@@ -19,7 +19,7 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
@@ -98,7 +98,7 @@ list_pipelines = _pipelines.derive(
     "",
     "--agent ada --format json",
     key="pipelines",
-    show=Table(
+    show=ResultTable(
         "id slug agent steps memory_files flows",
         cells={"steps": lambda found: ", ".join(step.type for step in found.steps) or "-"},
         shrink="STEPS",
@@ -376,7 +376,7 @@ list_flows = _flows.derive(
     "",
     "--pipeline daily-music-news",
     key="flows",
-    show=Table(
+    show=ResultTable(
         "id slug pipeline agent schedule memory_files queue",
         cells={
             "schedule": lambda flow: format_schedule(flow.schedule),

@@ -18,7 +18,7 @@ from looseleaf.cli.arguments import (
     with_shared_options,
 )
 from looseleaf.cli.command_line import Group, command
-from looseleaf.cli.derived_commands import Derivation, Table
+from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
 from looseleaf.cli.output import (
     FAILED,
@@ -263,7 +263,7 @@ list_jobs = _jobs.derive(
     "",
     "--status failed --flow morning",
     parameters={"task_type": "--task TASK"},
-    show=Table(
+    show=ResultTable(
         "job=job_id created status seconds tokens agent label",
         cells={
             "created": lambda job: job.created_at[:16].replace("T", " "),
@@ -409,7 +409,9 @@ def prune_jobs(counts: PrunedJobData) -> None:
     )
 
 
-_SCHEDULES = Table("schedule status when next=next_local label", shrink="NEXT", count="schedule")
+_SCHEDULES = ResultTable(
+    "schedule status when next=next_local label", shrink="NEXT", count="schedule"
+)
 
 
 @_schedules.shown("list", "list_schedules", "", "--format json", key="schedules")
