@@ -416,7 +416,7 @@ def _has_test_file(arguments: tuple[str, ...]) -> bool:
 
 
 def _build_pytest_stage(*arguments: str) -> tuple[str, list[str]]:
-    return "pytest", ["pytest", "-n", "auto", *arguments]
+    return "pytest", ["pytest", "-n", "auto", "--durations", "15", *arguments]
 
 
 def _run_stages(*stages: tuple[str, list[str]]) -> int:

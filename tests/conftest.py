@@ -26,6 +26,9 @@ from tests.agent_folders import AGENTS
 # Asserts in the suites that test files share explain themselves as those in test files do.
 pytest.register_assert_rewrite("tests.stores")
 
+# Fixtures of the surfaces, which the tests of features use as well.
+pytest_plugins = ("tests.cli.fixtures", "tests.web.fixtures", "tests.web.admin.fixtures")
+
 # The catalog is filled before tests are generated from it while they are collected.
 OPERATIONS = Operations()
 register_core_operations(OPERATIONS)

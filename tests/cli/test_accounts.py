@@ -10,7 +10,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.cli.commands.accounts import parse_seconds
 from looseleaf.errors import Invalid
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_a_user_is_created_shown_and_changed(run: Run) -> None:

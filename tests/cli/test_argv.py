@@ -14,7 +14,7 @@ from looseleaf.cli.argv import (
     split_options,
     wants_json,
 )
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 KNOWN = {"--agent": True, "--raw": False}
 

@@ -14,7 +14,7 @@ from looseleaf.cli import command_line
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.command_line import Command, CommandTable, looseleaf_command
 from looseleaf.cli.output import EXIT_CODES, FAILED, INTERRUPTED
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 from tests.cli.walk import EVERY, LEAVES, Path
 
 

@@ -21,7 +21,7 @@ from looseleaf.cli.derived_commands import (
     show_result,
 )
 from looseleaf.values import value
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 from tests.cli.walk import DERIVED, Path
 
 _SHARED = ("agent", "user", "layer")

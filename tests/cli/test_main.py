@@ -15,7 +15,7 @@ import pytest
 from looseleaf import __version__
 from looseleaf.cli import fast_read
 from looseleaf.cli.command_line import run as through_click
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.fixtures import COMMAND, Run
 from tests.cli.walk import EVERY
 
 # What a plain read may import besides Looseleaf: all of it built in or small.

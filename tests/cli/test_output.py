@@ -13,7 +13,7 @@ from looseleaf import errors
 from looseleaf.cli.formats import display_width, print_table
 from looseleaf.cli.output import escape, escape_line, exit_code_of, is_hidden
 from looseleaf.errors.pages import NotText, PageMissing, Protected, SectionAmbiguous
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 CODES = {
     errors.Invalid("x"): 2,

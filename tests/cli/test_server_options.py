@@ -23,7 +23,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.cli import main
-from tests.cli.conftest import COMMAND, Answer, Stdin
+from tests.cli.fixtures import COMMAND, Answer, Stdin
 from tests.cli.walk import LEAVES
 from tests.features.imports.archives import build_zip
 from tests.features.imports.sources import OPENCLAW

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.web.rest.endpoints import NAMESPACE
-from tests.web.conftest import ENDPOINTS, Site
+from tests.web.fixtures import ENDPOINTS, Site
 
 MEMORY = f"{NAMESPACE}/files/agent/MEMORY.md"
 ADDRESSES = sorted(

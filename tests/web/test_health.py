@@ -11,7 +11,7 @@ from looseleaf.errors.pages import HistoryMissing
 from looseleaf.features.workflows.system_tasks import RunLog, RunRecord
 from looseleaf.web.health import RecentFaults
 from tests.features.chat.conftest import Script
-from tests.web.conftest import API, Opens
+from tests.web.fixtures import API, Opens
 
 TASK = "daily_memory_generation"
 

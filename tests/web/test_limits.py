@@ -13,7 +13,7 @@ import pytest
 
 from looseleaf.operations.memory import MOST_SECTIONS
 from looseleaf.web.http import connection, responses
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
 

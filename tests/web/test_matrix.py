@@ -25,7 +25,7 @@ from tests.operations.test_matrix import (
     World,
     arguments,
 )
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 RUN = "/wp-abilities/v1/abilities"
 # Refusals of permission; what else may be wrong comes after it.

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting
 from looseleaf.mcp.http import MOST_SESSIONS
-from tests.web.conftest import PAGE, Opens, Site
+from tests.web.fixtures import PAGE, Opens, Site
 
 ERAS = ("auto", "legacy")
 

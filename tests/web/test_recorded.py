@@ -12,7 +12,7 @@ import pytest
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.web.rest.plugin_answers import SHAPES
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 from tests.web.recorded import DIFFERENCES, RECORDED, Pair, Setup
 
 REST = "/wp-json/datamachine/v1"

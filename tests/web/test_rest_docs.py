@@ -12,7 +12,7 @@ import pytest
 
 from looseleaf.web.app import HANDLERS
 from tests.test_docs import blocks
-from tests.web.conftest import API, ENDPOINTS, Opens
+from tests.web.fixtures import API, ENDPOINTS, Opens
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rest.md").read_text(encoding="utf-8")
 NOT_THERE = {"/", "/docs"}  # pages for people, in docs/admin.md

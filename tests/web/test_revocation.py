@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from looseleaf.models.model import Answer, Delta, Message, Question, ToolCall, Usage
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 CHAT = f"{API}/chat"
 REMEMBER = ToolCall(

@@ -22,7 +22,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.web.rest.pages import DECISION_SECONDS
-from tests.web.conftest import API, PAGE
+from tests.web.fixtures import API, PAGE
 
 MEMORY = f"{PAGE}/MEMORY.md"
 

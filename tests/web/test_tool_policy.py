@@ -14,7 +14,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.operation_tools import list_operation_tools
 from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.tool_access import MODEL_TOOLS
-from tests.web.conftest import API, PAGE, Site
+from tests.web.fixtures import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
 CATEGORIES = sorted({name for item in CATALOG.values() for name in item.categories})

@@ -14,7 +14,7 @@ from looseleaf.values import replace
 from looseleaf.web.http.bodies import BodyBudget
 from looseleaf.web.uploads import MOST_UPLOADS
 from tests.features.workflows.test_webhook_endpoints import wait_until
-from tests.web.conftest import API, Opens, Site
+from tests.web.fixtures import API, Opens, Site
 from tests.web.test_limits import head
 
 FILES = f"{API}/files"

@@ -18,7 +18,7 @@ from looseleaf.mcp.stdio import local_context_of
 from looseleaf.models.model import ToolCall
 from tests.features.chat.conftest import Script
 from tests.operations.test_matrix import SAMPLES
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 USER = f"{PAGE}/USER.md"
 APPEND = "/wp-abilities/v1/abilities/datamachine/append-agent-file/run"

@@ -12,7 +12,7 @@ from looseleaf import cli
 from looseleaf.errors.operations import UserMissing
 from looseleaf.memory.scope import Where
 from looseleaf.operations import daily
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 DAY = f"{PAGE}/daily/2026/03/16"
 RUN = "/wp-abilities/v1/abilities/datamachine"

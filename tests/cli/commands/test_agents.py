@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 RECORD = {"id", "slug", "name", "owner", "status", "created", "config"}
 

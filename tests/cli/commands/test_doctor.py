@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_a_sound_workspace_is_in_order(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_files_lists_the_pages_of_every_layer(run: Run, root: Path) -> None:

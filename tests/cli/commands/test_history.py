@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 REVISION = {
     "number", "time", "operation", "actor", "surface", "reason", "hash", "bytes", "kept", "purged",

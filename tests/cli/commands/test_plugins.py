@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf import __version__
 from looseleaf.plugins.defaults import Defaults
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_our_own_plugin_is_listed_like_any(run: Run) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from looseleaf.memory.comments import without_comments
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_show_prints_the_prompt(run: Run, root: Path) -> None:

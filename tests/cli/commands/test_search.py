@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_a_match_is_shown_with_its_place_and_the_lines_around(run: Run, page: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.fixtures import COMMAND, Run
 
 
 def contents(folder: Path) -> dict[str, tuple[int, bytes]]:

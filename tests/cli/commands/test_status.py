@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace, __version__
-from tests.cli.conftest import Run
-from tests.web.conftest import Clock, Site
+from tests.cli.fixtures import Run
+from tests.web.fixtures import Clock, Site
 
 
 def test_the_workspace_agent_and_version_are_named(run: Run, root: Path) -> None:

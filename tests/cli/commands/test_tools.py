@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_every_tool_is_printed_as_a_provider_takes_it(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf.features.backup.commands import format_age
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 def test_a_workspace_goes_there_and_back(run: Run, tmp_path: Path) -> None:

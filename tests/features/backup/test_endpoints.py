@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.conftest import API, Opens
+from tests.web.fixtures import API, Opens
 
 BACKUPS = f"{API}/backups"
 

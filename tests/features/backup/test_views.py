@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf.times import DAY_SECONDS
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 BACKUPS = "/admin/backups"
 

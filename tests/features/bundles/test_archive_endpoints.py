@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.features.imports.archives import build_zip
 from tests.features.imports.sources import OPENCLAW
-from tests.web.conftest import API, Site
+from tests.web.fixtures import API, Site
 
 
 def test_an_archive_is_sent_as_it_is(site: Site) -> None:

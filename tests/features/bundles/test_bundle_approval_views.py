@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 ADDRESS = "/admin/bundles/eve"
 SOUL = "memory:SOUL.md"

@@ -6,7 +6,7 @@ import io
 import zipfile
 from base64 import b64decode
 
-from tests.web.conftest import API, Site
+from tests.web.fixtures import API, Site
 
 BUNDLES = f"{API}/agent-bundles"
 ARCHIVE = {"content-type": "application/zip"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 PAGE = "/admin/agents/ada/bundle"
 

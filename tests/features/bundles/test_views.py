@@ -8,7 +8,7 @@ from base64 import b64decode
 import httpx2
 
 from looseleaf.features.bundles.views import split_diff
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 BUNDLES = "/admin/bundles"
 

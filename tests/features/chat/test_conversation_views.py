@@ -11,9 +11,9 @@ import pytest
 from looseleaf.models.model import ToolCall
 from tests.features.chat.conftest import Reply, Script
 from tests.web.admin.accessibility import LOOKS, find_faults
-from tests.web.admin.conftest import LONG, OpenTab
+from tests.web.admin.fixtures import LONG, OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 CHAT = "/admin/agents/ada/chat"
 REMEMBER = ToolCall(

@@ -18,7 +18,7 @@ from looseleaf.errors.operations import ModelFailed
 from looseleaf.models.model import ToolCall
 from looseleaf.settings import Provider
 from tests.features.chat.conftest import Reply, Script
-from tests.web.conftest import API, Opens, Site
+from tests.web.fixtures import API, Opens, Site
 
 CHAT = f"{API}/chat"
 ROOT = Path(__file__).parents[3]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from tests.cli.conftest import Answer, Run
+from tests.cli.fixtures import Answer, Run
 from tests.models import scripted
 from tests.models.scripted import Reply, Scripted
-from tests.web.conftest import Clock, Site
+from tests.web.fixtures import Clock, Site
 
 REMEMBER = '/call agent_memory {"action": "append", "section": "Facts", "content": "- likes tea"}'
 
@@ -35,18 +35,18 @@ def server() -> Iterator[Scripted]:
 
 @pytest.fixture(params=["here", "through a server"], autouse=True)
 def place(
-    request: pytest.FixtureRequest, root: Path, chosen: str, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, command_root: Path, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """Talk in this process, or through a Looseleaf server to which every command goes."""
     if "server" in request.fixturenames:
         url = request.getfixturevalue("server").url
         chosen = 'default_model = "local:m"\nmodel_retries = 0\n'
         chosen += f'[providers.local]\nbase_url = "{url}"\n'
-    (root / "looseleaf.toml").write_text(chosen)
+    (command_root / "looseleaf.toml").write_text(chosen)
     if request.param == "here":
         yield
         return
-    site = Site(Workspace.open(root, surface="rest"), Clock())
+    site = Site(Workspace.open(command_root, surface="rest"), Clock())
     site.start()
     monkeypatch.setenv("LOOSELEAF_REMOTE", site.base)
     monkeypatch.setenv("LOOSELEAF_TOKEN", site.token(user=1))

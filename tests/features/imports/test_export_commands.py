@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
-def test_pages_go_to_a_folder(run: Run, root: Path, tmp_path: Path) -> None:
+def test_pages_go_to_a_folder(run: Run, command_root: Path, tmp_path: Path) -> None:
     """A file that has another text is kept, and the command says so by its code."""
     target = tmp_path / "out"
     answer = run("memory", "export", str(target))
     assert answer.code == 0
     assert "3 pages of main" in answer.text
-    assert (target / "SOUL.md").read_bytes() == (root / "agents/main/SOUL.md").read_bytes()
+    assert (target / "SOUL.md").read_bytes() == (command_root / "agents/main/SOUL.md").read_bytes()
     (target / "SOUL.md").write_text("mine\n")
     kept = run("memory", "export", str(target))
     assert kept.code == 1
@@ -23,9 +23,9 @@ def test_pages_go_to_a_folder(run: Run, root: Path, tmp_path: Path) -> None:
     )
 
 
-def test_memory_goes_into_a_file_of_a_project(run: Run, root: Path, tmp_path: Path) -> None:
+def test_memory_goes_into_a_file_of_a_project(run: Run, command_root: Path, tmp_path: Path) -> None:
     """The same command again changes nothing."""
-    assert root.exists()
+    assert command_root.exists()
     file = tmp_path / "CLAUDE.md"
     file.write_text("# Project\n")
     assert run("memory", "publish", str(file)).code == 0

@@ -7,8 +7,8 @@ from pathlib import Path
 from looseleaf.settings import WordPressSite
 from tests.features.imports.archives import build_zip
 from tests.features.imports.sources import OPENCLAW, write_tree
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Opens, Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Opens, Site
 
 IMPORT = "/admin/import"
 

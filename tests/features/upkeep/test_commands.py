@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 PAGE = "# Memory\n\n" + "".join(
     f"## Topic {number}\n\n" + f"- fact {number} is here\n" * 100 + "\n" for number in range(30)
@@ -14,10 +14,10 @@ PAGE = "# Memory\n\n" + "".join(
 
 
 @pytest.fixture
-def memory(root: Path) -> Path:
+def memory(command_root: Path) -> Path:
     """Switch upkeep on, for a page that is far too large."""
-    (root / "looseleaf.toml").write_text("daily_memory_enabled = true\n")
-    file = root / "agents/main/MEMORY.md"
+    (command_root / "looseleaf.toml").write_text("daily_memory_enabled = true\n")
+    file = command_root / "agents/main/MEMORY.md"
     file.write_text(PAGE)
     return file
 
@@ -63,10 +63,10 @@ def test_undo_does_not_overwrite_an_edit(run: Run, memory: Path) -> None:
     assert memory.read_text() == edited
 
 
-def test_a_run_that_failed_has_an_exit_code(run: Run, root: Path, memory: Path) -> None:
+def test_a_run_that_failed_has_an_exit_code(run: Run, command_root: Path, memory: Path) -> None:
     """The model says nothing that could be used."""
     settings = 'daily_memory_enabled = true\ndefault_model = "echo"\n'
-    (root / "looseleaf.toml").write_text(settings + "daily_memory_overflow_threshold = 0\n")
+    (command_root / "looseleaf.toml").write_text(settings + "daily_memory_overflow_threshold = 0\n")
     answer = run("upkeep", "run")
     assert (answer.code, "rejected" in answer.text) == (1, True)
     assert memory.read_text() == PAGE

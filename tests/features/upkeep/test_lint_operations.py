@@ -12,7 +12,7 @@ from looseleaf.errors import Conflicted, Forbidden, InvalidArgument
 from looseleaf.features.upkeep import operations
 from looseleaf.features.upkeep.lint import LintPage
 from looseleaf.memory.scope import Where
-from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
+from tests.cli.fixtures import Run
 
 PAGE = """# Memory
 
@@ -124,9 +124,9 @@ def test_only_the_operator_learns_of_paths(workspace: Workspace) -> None:
         operations.fix_memory(context, where=Where("ada", None, "agent"))
 
 
-def test_the_command_has_an_exit_code(run: Run, root: Path) -> None:  # noqa: F811 - fixtures
+def test_the_command_has_an_exit_code(run: Run, command_root: Path) -> None:
     """1 while something is left, 0 once all is mended."""
-    page = root / "agents/main/MEMORY.md"
+    page = command_root / "agents/main/MEMORY.md"
     page.write_text(PAGE)
     answer = run("memory", "lint", "--diff")
     assert (answer.code, "contradiction" in answer.text) == (1, True)

@@ -31,7 +31,7 @@ from looseleaf.times import DAY_SECONDS, format_date
 from tests.conftest import Clock
 from tests.features.upkeep.daily_task.behaviors import perfect
 from tests.models.scripted import Reply, Scripted, serve_script
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 TASK = "daily_memory_generation"
 SCHEDULE = f"task:{TASK}"

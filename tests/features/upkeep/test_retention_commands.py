@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 @pytest.fixture
-def old_upload(root: Path) -> Path:
+def old_upload(command_root: Path) -> Path:
     """Put an uploaded file there that was last changed long ago."""
-    file = root / "pipeline-1/flow-1/flow-1-files/old.csv"
+    file = command_root / "pipeline-1/flow-1/flow-1-files/old.csv"
     file.parent.mkdir(parents=True)
     file.write_text("x")
     os.utime(file, (1, 1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf.features.upkeep.views import split_diff_lines
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 UPKEEP, OF_ADA = "/admin/upkeep", "/admin/agents/ada/upkeep"
 PAGE = "# Memory\n\n" + "".join(

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 TASK = "daily_memory_generation"
 PROMPT = "Tidy {{memory_content}}: ===PERSISTENT=== or ===ARCHIVED===\n"
 
 
 @pytest.fixture
-def enabled(root: Path) -> Path:
+def enabled(command_root: Path) -> Path:
     """Switch upkeep on."""
-    (root / "looseleaf.toml").write_text('daily_memory_enabled = true\ndefault_model = "echo"\n')
-    return root
+    (command_root / "looseleaf.toml").write_text(
+        'daily_memory_enabled = true\ndefault_model = "echo"\n'
+    )
+    return command_root
 
 
 def test_a_task_is_listed_and_run(run: Run, enabled: Path) -> None:

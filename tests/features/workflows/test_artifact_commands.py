@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 SOURCE = 'input={"source": "text", "text": "Jazz is back."}'
 LEARN = 'memory_update={"target": "section", "section": "State"}'

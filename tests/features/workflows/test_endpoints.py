@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import API, Site
+from tests.web.fixtures import API, Site
 
 PIPELINES, FLOWS = f"{API}/pipelines", f"{API}/flows"
 

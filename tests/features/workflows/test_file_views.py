@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Opens, Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Opens, Site
 
 PIPELINE, FLOW = "/admin/agents/ada/pipelines/1", "/admin/agents/ada/flows/1"
 MOST_BYTES = 3_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.fixtures import Run
 
 TEXT = 'input={"source": "text", "text": "A new album"}'
 NOTE = 'memory_update={"target": "section", "file": "MEMORY.md", "section": "News"}'
@@ -57,7 +57,7 @@ def test_a_job_can_wait_and_be_directed(run: Run) -> None:
     assert run("jobs", "run").code == 2
 
 
-def test_work_can_end_when_nothing_is_due(run: Run, root: Path) -> None:
+def test_work_can_end_when_nothing_is_due(run: Run, command_root: Path) -> None:
     """With a line for each job that begins and ends; packets go with their job."""
     for label in ("One", "Two"):
         run("jobs", "run", "--step", TEXT, "--detach", "--label", label)
@@ -65,7 +65,7 @@ def test_work_can_end_when_nothing_is_due(run: Run, root: Path) -> None:
     assert {line.partition(" ")[2].partition(" (")[0] for line in lines} == {
         "Job 1", "Job 1: completed", "Job 2", "Job 2: completed",
     }  # fmt: skip
-    folder = root / "pipeline-direct" / "flow-direct" / "jobs"
+    folder = command_root / "pipeline-direct" / "flow-direct" / "jobs"
     assert sorted(path.name for path in folder.iterdir()) == ["job-1", "job-2"]
     run("jobs", "delete", "1", "--yes")
     assert [path.name for path in folder.iterdir()] == ["job-2"]

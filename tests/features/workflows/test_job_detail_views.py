@@ -11,7 +11,7 @@ from looseleaf.errors import Invalid
 from looseleaf.features.workflows.job_views import read_transcript
 from looseleaf.features.workflows.parts import jobs_of
 from tests.web.admin.pages import NEWS, wait_until
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 JOB = "/admin/agents/ada/jobs/1"
 SECRET = "sk-0123456789abcdefghijklmnop"

@@ -19,7 +19,7 @@ from looseleaf.features.workflows.definitions import Step
 from looseleaf.features.workflows.operations.jobs import execute
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.web.http.workers import MOST_OF_ONE
-from tests.web.conftest import API, Opens, Site
+from tests.web.fixtures import API, Opens, Site
 
 STREAM = {"accept": "text/event-stream"}
 STEPS = [{"type": "input", "settings": {"source": "text", "text": "Hello"}}]

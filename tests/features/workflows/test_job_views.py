@@ -9,9 +9,9 @@ import pytest
 
 from looseleaf.features.workflows.parts import jobs_of
 from tests.web.admin.accessibility import find_faults
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.pages import NEWS, wait_until
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 JOBS = "/admin/agents/ada/jobs"
 TEXT = {"type": "input", "label": "Draft", "settings": {"source": "text", "text": "A new album."}}

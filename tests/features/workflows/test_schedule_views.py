@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.features.workflows.flow_views import describe_timing
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 SCHEDULES = "/admin/schedules"
 

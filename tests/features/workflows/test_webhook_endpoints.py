@@ -12,7 +12,7 @@ from looseleaf.features.workflows.jobs.run import plan_direct_job
 from looseleaf.features.workflows.operations.artifacts import show_gate
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.web.http.request_log import public_path_of
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 from tests.web.test_limits import head, raw
 
 STEPS = (

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import _read as read_terminal
+from tests.cli.fixtures import _read as read_terminal
 from tests.models.scripted import Receive, Reply, Scripted, Send, serve_script
 from tests.models.scripted_anthropic import ScriptedAnthropic
 from tests.models.scripted_google import ScriptedGoogle

@@ -15,7 +15,7 @@ import pytest
 from looseleaf.errors import Unavailable
 from looseleaf.mcp.clients.config_edits import ClientSetup, plan_edits, write
 from looseleaf.mcp.clients.programs import CLIENTS
-from tests.cli.conftest import Run, on_terminal, root, run  # noqa: F401 - fixtures
+from tests.cli.fixtures import Run
 
 APPLICATIONS = "Library/Application Support" if sys.platform == "darwin" else ".config"
 FILES = {
@@ -51,7 +51,7 @@ def hook_commands(file: Path) -> list[str]:
     return [hook["command"] for group in groups for hook in group["hooks"]]
 
 
-def install(run: Run, client: str, *words: str) -> str:  # noqa: F811
+def install(run: Run, client: str, *words: str) -> str:
     done = run("mcp", "install", "--client", client, "--yes", *words)
     assert done.code == 0, done.err
     return done.text
@@ -65,7 +65,9 @@ def test_every_program_is_tested() -> None:
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_an_entry_is_put_in_and_taken_out(run: Run, home: Path, root: Path, client: str) -> None:  # noqa: F811
+def test_an_entry_is_put_in_and_taken_out(
+    run: Run, home: Path, command_root: Path, client: str
+) -> None:
     """For every program; the entry starts this Looseleaf on this workspace for this agent."""
     text = install(run, client)
     assert f"+++ {home / FILES[client]}" in text
@@ -73,7 +75,7 @@ def test_an_entry_is_put_in_and_taken_out(run: Run, home: Path, root: Path, clie
     command = entry["command"]
     words = command if isinstance(command, list) else [command, *entry["args"]]
     assert os.path.isabs(words[0])
-    assert words[-5:] == ["mcp", "--root", str(root), "--agent", "main"]
+    assert words[-5:] == ["mcp", "--root", str(command_root), "--agent", "main"]
     assert MARKS.get(client, {}).items() <= entry.items()
     assert (home / FILES[client]).stat().st_mode & 0o777 == 0o600
     before = {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
@@ -88,9 +90,9 @@ def test_an_entry_is_put_in_and_taken_out(run: Run, home: Path, root: Path, clie
 
 @pytest.mark.parametrize("client", HOOK_FILES)
 def test_the_hook_is_put_in_and_works_anywhere(
-    run: Run,  # noqa: F811
+    run: Run,
     home: Path,
-    root: Path,  # noqa: F811
+    command_root: Path,
     client: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -98,7 +100,7 @@ def test_the_hook_is_put_in_and_works_anywhere(
     install(run, client)
     (command,) = hook_commands(home / HOOK_FILES[client])
     words = shlex.split(command)
-    assert words[words.index("--root") + 1] == str(root)
+    assert words[words.index("--root") + 1] == str(command_root)
     monkeypatch.chdir(home)
     output = run(*words[words.index("prompt") :]).json["hookSpecificOutput"]
     assert output["hookEventName"] == "SessionStart"
@@ -106,7 +108,7 @@ def test_the_hook_is_put_in_and_works_anywhere(
 
 
 @pytest.mark.parametrize("client", HOOK_FILES)
-def test_hooks_of_others_stay(run: Run, home: Path, client: str) -> None:  # noqa: F811
+def test_hooks_of_others_stay(run: Run, home: Path, client: str) -> None:
     """And ours is the only one that is replaced or removed, the one without --root too."""
     file = home / HOOK_FILES[client]
     file.parent.mkdir()
@@ -124,7 +126,7 @@ def test_hooks_of_others_stay(run: Run, home: Path, client: str) -> None:  # noq
     assert "Stop" in json.loads(file.read_text())["hooks"]
 
 
-def test_two_workspaces_have_a_hook_each(run: Run, home: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_two_workspaces_have_a_hook_each(run: Run, home: Path, tmp_path: Path) -> None:
     """Under two names; removing one server removes its hook alone."""
     other = str(tmp_path / "other")
     assert run("init", other).code == 0
@@ -138,7 +140,7 @@ def test_two_workspaces_have_a_hook_each(run: Run, home: Path, tmp_path: Path) -
 
 
 def test_a_server_that_changes_its_workspace_changes_its_hook(
-    run: Run,  # noqa: F811
+    run: Run,
     home: Path,
     tmp_path: Path,
 ) -> None:
@@ -151,7 +153,7 @@ def test_a_server_that_changes_its_workspace_changes_its_hook(
     assert other in command
 
 
-def test_a_server_can_be_installed_without_its_hook(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_server_can_be_installed_without_its_hook(run: Run, home: Path) -> None:
     """By --no-hook; a hook of ours that was there before goes."""
     install(run, "claude-code", "--no-hook")
     assert not (home / ".claude").exists()
@@ -160,7 +162,7 @@ def test_a_server_can_be_installed_without_its_hook(run: Run, home: Path) -> Non
     assert hook_commands(home / HOOK_FILES["gemini"]) == []
 
 
-def test_a_plugin_of_another_is_not_overwritten(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_plugin_of_another_is_not_overwritten(run: Run, home: Path) -> None:
     """And nothing else is written."""
     (home / PLUGIN).parent.mkdir(parents=True)
     (home / PLUGIN).write_text("export const Mine = async () => ({})\n")
@@ -171,7 +173,7 @@ def test_a_plugin_of_another_is_not_overwritten(run: Run, home: Path) -> None:  
     assert (home / PLUGIN).read_text() == "export const Mine = async () => ({})\n"
 
 
-def test_gemini_may_use_what_does_not_replace(run: Run, home: Path) -> None:  # noqa: F811
+def test_gemini_may_use_what_does_not_replace(run: Run, home: Path) -> None:
     """By a policy of our own; one of another under its name is not overwritten."""
     install(run, "gemini")
     rules = tomllib.loads((home / POLICY).read_text())["rule"]
@@ -207,7 +209,7 @@ command = "x"  # stays
 """
 
 
-def test_what_else_a_json_file_says_stays(run: Run, home: Path) -> None:  # noqa: F811
+def test_what_else_a_json_file_says_stays(run: Run, home: Path) -> None:
     """Its other entries, their order, its margin, its mode; and its final newline, or none."""
     file = home / ".cursor" / "mcp.json"
     file.parent.mkdir()
@@ -226,7 +228,7 @@ def test_what_else_a_json_file_says_stays(run: Run, home: Path) -> None:  # noqa
 
 
 @pytest.mark.parametrize("client", ["opencode", "vscode", "gemini"])
-def test_comments_of_a_json_file_stay(run: Run, home: Path, client: str) -> None:  # noqa: F811
+def test_comments_of_a_json_file_stay(run: Run, home: Path, client: str) -> None:
     """Also trailing commas; and taking our entries out gives the very same bytes."""
     file = home / FILES[client]
     file.parent.mkdir(parents=True)
@@ -239,7 +241,7 @@ def test_comments_of_a_json_file_stay(run: Run, home: Path, client: str) -> None
     assert file.read_text() == text
 
 
-def test_a_jsonc_file_of_opencode_is_used_where_it_exists(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_jsonc_file_of_opencode_is_used_where_it_exists(run: Run, home: Path) -> None:
     """Instead of a second file beside it."""
     file = home / ".config" / "opencode" / "opencode.jsonc"
     file.parent.mkdir(parents=True)
@@ -250,7 +252,7 @@ def test_a_jsonc_file_of_opencode_is_used_where_it_exists(run: Run, home: Path) 
     assert not (home / FILES["opencode"]).exists()
 
 
-def test_a_toml_file_of_windows_keeps_its_line_ends(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_toml_file_of_windows_keeps_its_line_ends(run: Run, home: Path) -> None:
     """Our lines have them too, and taking them out gives the very same bytes."""
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
@@ -264,7 +266,7 @@ def test_a_toml_file_of_windows_keeps_its_line_ends(run: Run, home: Path) -> Non
     assert file.read_bytes() == before
 
 
-def test_what_else_a_toml_file_says_stays(run: Run, home: Path) -> None:  # noqa: F811
+def test_what_else_a_toml_file_says_stays(run: Run, home: Path) -> None:
     """Comments too; our table is replaced with the tables inside of it."""
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
@@ -298,7 +300,7 @@ def test_what_else_a_toml_file_says_stays(run: Run, home: Path) -> None:  # noqa
     ],
 )
 def test_a_file_that_cannot_be_edited_safely_is_left_alone(
-    run: Run,  # noqa: F811
+    run: Run,
     home: Path,
     client: str,
     text: str,
@@ -319,7 +321,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(
     assert [item for item in home.rglob("*") if item.is_file()] == [file]
 
 
-def test_nothing_is_written_without_a_yes(run: Run, home: Path) -> None:  # noqa: F811
+def test_nothing_is_written_without_a_yes(run: Run, home: Path) -> None:
     """The change is shown; if nobody can be asked, that is all."""
     done = run("mcp", "install", "--client", "cursor")
     assert done.code == 2
@@ -328,7 +330,7 @@ def test_nothing_is_written_without_a_yes(run: Run, home: Path) -> None:  # noqa
     assert not (home / ".cursor").exists()
 
 
-def test_a_dry_run_changes_nothing(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_dry_run_changes_nothing(run: Run, home: Path) -> None:
     """It shows every change, and what would still be to approve."""
     done = run("mcp", "install", "--client", "codex", "--dry-run")
     assert done.code == 0
@@ -353,7 +355,7 @@ def test_a_dry_run_changes_nothing(run: Run, home: Path) -> None:  # noqa: F811
 )
 @pytest.mark.usefixtures("home")
 def test_what_is_to_approve_is_said(
-    run: Run,  # noqa: F811
+    run: Run,
     client: str,
     words: tuple[str, ...],
     approval: str,
@@ -363,7 +365,7 @@ def test_what_is_to_approve_is_said(
     assert any(line.startswith("To approve: ") and approval in line for line in lines)
 
 
-def test_a_person_is_asked(on_terminal: Run, home: Path) -> None:  # noqa: F811
+def test_a_person_is_asked(on_terminal: Run, home: Path) -> None:
     """And may say no."""
     no = on_terminal("mcp", "install", "--client", "cursor", prompt=b"[y/N]", keys=b"n\n")
     assert no.code == 1
@@ -373,7 +375,7 @@ def test_a_person_is_asked(on_terminal: Run, home: Path) -> None:  # noqa: F811
     assert "looseleaf" in servers("cursor", home / FILES["cursor"])
 
 
-def test_the_entry_can_be_printed_only(run: Run, home: Path) -> None:  # noqa: F811
+def test_the_entry_can_be_printed_only(run: Run, home: Path) -> None:
     """As the program's file has it; with the hook, under the names of their files."""
     words = ("mcp", "install", "--print")
     printed = run(*words, "--client", "codex", "--name", "notes", "--no-hook")
@@ -401,14 +403,14 @@ def test_the_entry_can_be_printed_only(run: Run, home: Path) -> None:  # noqa: F
     ],
 )
 def test_a_project_can_have_its_own(
-    run: Run,  # noqa: F811
-    root: Path,  # noqa: F811
+    run: Run,
+    command_root: Path,
     client: str,
     files: tuple[str, ...],
 ) -> None:
     """In the files that the program looks for there."""
     install(run, client, "--project")
-    assert all("looseleaf" in (root / file).read_text() for file in files)
+    assert all("looseleaf" in (command_root / file).read_text() for file in files)
 
 
 @pytest.mark.parametrize(
@@ -420,7 +422,7 @@ def test_a_project_can_have_its_own(
     ],
 )
 def test_what_cannot_be_is_refused(
-    run: Run,  # noqa: F811
+    run: Run,
     home: Path,
     words: tuple[str, ...],
     reason: str,
@@ -433,7 +435,7 @@ def test_what_cannot_be_is_refused(
     assert not list(home.iterdir())
 
 
-def test_a_linked_file_is_changed_where_it_lies(run: Run, home: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_linked_file_is_changed_where_it_lies(run: Run, home: Path, tmp_path: Path) -> None:
     """As people keep their configuration who keep it elsewhere."""
     (tmp_path / "dotfiles").mkdir()
     (tmp_path / "dotfiles" / "claude.json").write_text("{}\n")

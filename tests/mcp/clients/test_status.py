@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from looseleaf.mcp.clients.programs import CLIENTS
-from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
+from tests.cli.fixtures import Run
 
 
-def test_nothing_is_connected_at_first(run: Run, home: Path) -> None:  # noqa: F811
+def test_nothing_is_connected_at_first(run: Run, home: Path) -> None:
     """Every program has its line."""
     assert home.exists()
     lines = run("mcp", "status").text.splitlines()[1:]
@@ -19,7 +19,7 @@ def test_nothing_is_connected_at_first(run: Run, home: Path) -> None:  # noqa: F
     assert all(line.endswith("not connected") for line in lines)
 
 
-def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  # noqa: F811
+def test_what_is_connected_is_shown(run: Run, home: Path, command_root: Path) -> None:
     """Workspace, agent and hook; of the user and of the project in this folder."""
     assert home.exists()
     for client in CLIENTS:
@@ -29,7 +29,11 @@ def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  
     own = {row["client"]: row for row in rows if row["scope"] == "user"}
     assert list(own) == list(CLIENTS)
     for client, row in own.items():
-        assert (row["name"], row["workspace"], row["agent"]) == ("looseleaf", str(root), "main")
+        assert (row["name"], row["workspace"], row["agent"]) == (
+            "looseleaf",
+            str(command_root),
+            "main",
+        )
         hook = "not trusted" if client == "codex" else "yes"
         assert row["hook"] == (hook if CLIENTS[client].hooks else "unknown")
         assert row["problems"] == []
@@ -39,7 +43,7 @@ def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  
 
 
 def test_a_file_of_the_user_is_listed_once(
-    run: Run,  # noqa: F811
+    run: Run,
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -51,7 +55,7 @@ def test_a_file_of_the_user_is_listed_once(
     assert [(row["client"], row["scope"]) for row in rows] == [(name, "user") for name in CLIENTS]
 
 
-def test_a_hook_that_a_person_has_trusted_is_known(run: Run, home: Path) -> None:  # noqa: F811
+def test_a_hook_that_a_person_has_trusted_is_known(run: Run, home: Path) -> None:
     """Codex keeps the hash of each under the path of its file."""
     assert run("mcp", "install", "--client", "codex", "--yes").code == 0
     config = home / ".codex" / "config.toml"
@@ -64,7 +68,7 @@ def test_a_hook_that_a_person_has_trusted_is_known(run: Run, home: Path) -> None
         assert [row["hook"] for row in rows if row["client"] == "codex"] == [hook]
 
 
-def test_what_is_missing_is_said(run: Run, home: Path) -> None:  # noqa: F811
+def test_what_is_missing_is_said(run: Run, home: Path) -> None:
     """A command, a workspace, a hook that is gone; a file that is broken."""
     gone = {"command": "/gone/looseleaf", "args": ["mcp", "--root", "/gone/memory"]}
     (home / ".claude.json").write_text(json.dumps({"mcpServers": {"looseleaf": gone}}))

@@ -9,7 +9,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.times import DAY_SECONDS, format_date
 from tests.features.bundles.agents_of import encode, files_of
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 MEMORY = """# Agent Memory
 

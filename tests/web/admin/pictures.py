@@ -14,9 +14,9 @@ from looseleaf import Workspace
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.models.model import ToolCall
 from tests.features.chat.conftest import Script
-from tests.web.admin.conftest import ARGUMENTS, find_chromium
+from tests.web.admin.fixtures import ARGUMENTS, find_chromium
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, fill_journal, run_jobs
-from tests.web.conftest import Clock, Site
+from tests.web.fixtures import Clock, Site
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
 WELCOME = "welcome"  # the first page of a fresh workspace

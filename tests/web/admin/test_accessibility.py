@@ -6,9 +6,9 @@ import pytest
 
 from tests.conftest import FULL
 from tests.web.admin.accessibility import COLORS, LOOKS, RUN, find_faults
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.pages import ADDRESSES
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 BROKEN = """<html><body><main><h1>a</h1><h3>b</h3><input><button></button><img src="data:,">
 <div id="c">faint</div><div id="w">wide</div></main></body></html>"""

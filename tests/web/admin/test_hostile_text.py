@@ -5,10 +5,10 @@ from __future__ import annotations
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.times import format_date
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, wait_until
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 JOB = "/admin/agents/ada/jobs/4"
 NAME = '"><img src=x onerror=alert(1)>'

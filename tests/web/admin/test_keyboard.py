@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Opens
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Opens
 
 MOST_STOPS = 120  # of the Tab key on one page
 

@@ -11,9 +11,9 @@ from looseleaf.plugins.features import call_features
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.admin.site import POLICY
 from looseleaf.web.http.request_log import RecentRequests
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.pages import ADDRESSES
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 EXAMPLE = Path(__file__).parents[2] / "plugins" / "example"
 

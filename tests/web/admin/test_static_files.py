@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 from looseleaf.web.admin.site import compute_version, read_static_files
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 
 def test_a_file_is_kept_by_its_version(site: Site) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from looseleaf.web.admin.site import read_static_files
 from tests.web.admin.pages import ADDRESSES
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 MOST_BYTES = 150_000
 MOST_HTML = 40_000

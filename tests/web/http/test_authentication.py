@@ -14,7 +14,7 @@ import pytest
 from looseleaf.access import authentication
 from looseleaf.access.authentication import LINK_SECONDS, SESSION_SECONDS
 from looseleaf.web.http.authentication import MOST, MOST_OF_ADDRESS
-from tests.web.conftest import API, PAGE, Site
+from tests.web.fixtures import API, PAGE, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from looseleaf.web.http.guard import EVERY_HEADER
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
 

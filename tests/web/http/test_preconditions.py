@@ -11,7 +11,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.web.app import HANDLERS
 from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
-from tests.web.conftest import API, ENDPOINTS, Opens, Site
+from tests.web.fixtures import API, ENDPOINTS, Opens, Site
 
 STALE = f'"{"0" * 64}"'
 TODAY = "2026-04-17"

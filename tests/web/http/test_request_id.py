@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import API, PAGE, Site
+from tests.web.fixtures import API, PAGE, Site
 
 APPEND = {"file": "notes.md", "content": "- tea"}
 

@@ -12,7 +12,7 @@ from looseleaf.catalog.schemas import SYNONYMS, build_input_schema, parse_argume
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
 from looseleaf.web.rest.calls import build_accepted_schema, from_query, kinds_of
-from tests.web.conftest import API, ENDPOINTS, PAGE, Site
+from tests.web.fixtures import API, ENDPOINTS, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
 FORM = {"content-type": "application/x-www-form-urlencoded"}

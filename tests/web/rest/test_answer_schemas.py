@@ -14,7 +14,7 @@ from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
 from looseleaf.web.rest.plugin_answers import SHAPES
 from tests.catalog.test_json_schema import CALLS, prepare_folders, run_until_waiting
-from tests.web.conftest import ENDPOINTS, Opens
+from tests.web.fixtures import ENDPOINTS, Opens
 
 # What is for the operator at the command line, and ends what the test stands on.
 LOCAL = {"looseleaf/compose-files", "looseleaf/export-pages", "looseleaf/export-block"}

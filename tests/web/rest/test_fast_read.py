@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from looseleaf.web.rest.pages import FastPageReads
-from tests.web.conftest import PAGE, Site
+from tests.web.fixtures import PAGE, Site
 
 Headers = list[tuple[bytes, bytes]]
 

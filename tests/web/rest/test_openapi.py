@@ -21,7 +21,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.web.app import HANDLERS
 from looseleaf.web.rest.endpoints import NAMESPACE
 from tests.conftest import FULL
-from tests.web.conftest import ENDPOINTS, Opens, Site
+from tests.web.fixtures import ENDPOINTS, Opens, Site
 
 EXAMPLES = 60 if FULL else 2
 CREDENTIALS = ("nobody", "viewer", "operator", "stranger", "boss")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.conftest import API, PAGE, Opens, Site
+from tests.web.fixtures import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
 TEXT = {"accept": "text/markdown"}

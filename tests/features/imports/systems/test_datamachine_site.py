@@ -21,7 +21,7 @@ from looseleaf.values import Secret
 from tests.features.bundles.datamachine_site import PAGES, DataMachineSite, serve_site
 from tests.features.bundles.datamachine_site import write_settings as write_site_settings
 from tests.servers import Server, build_handler, run_server
-from tests.web.conftest import Site, open_site
+from tests.web.fixtures import Site, open_site
 
 PAGE = "# Agent Memory\n\n## State\n\n- The calendar moves on Friday\n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 ACCESS = "/admin/agents/ada/access"
 

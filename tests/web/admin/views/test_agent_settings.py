@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 SETTINGS = "/admin/agents/ada/settings"
 

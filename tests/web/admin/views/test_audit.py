@@ -6,8 +6,8 @@ import pytest
 
 from looseleaf.times import format_date
 from looseleaf.web.admin.views.operation import describe_action, describe_target
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Opens, Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Opens, Site
 
 AUDIT = "/admin/audit"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from looseleaf.catalog.dispatch import invoke
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.hostile import EVERYTHING
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 PROMPT = "/admin/agents/ada/prompt"
 

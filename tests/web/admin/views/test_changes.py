@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 CHANGES = "/admin/changes/ada/agent/MEMORY.md"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.times import format_time
-from tests.web.admin.conftest import OpenTab
-from tests.web.conftest import Site
+from tests.web.admin.fixtures import OpenTab
+from tests.web.fixtures import Site
 
 COMPARE = "/admin/agents/ada/prompt/compare"
 

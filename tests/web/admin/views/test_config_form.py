@@ -7,7 +7,7 @@ import pytest
 from looseleaf.agents.config import AgentConfig
 from looseleaf.errors import Invalid
 from looseleaf.web.admin.views.agents import build_config, describe_config, describe_form
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 FORM = {
     "model:chat": "echo",

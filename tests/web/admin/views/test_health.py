@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 HEALTH = "/admin/health"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.admin.conftest import OpenTab
+from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 JOURNAL = "/admin/agents/ada/journal"
 DAY = "2026-04-17"

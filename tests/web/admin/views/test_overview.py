@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 
 def test_the_list_is_filtered(admin_site: Site) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.web.http.request_log import RecentRequests, RequestIds
-from tests.web.conftest import Site
+from tests.web.fixtures import Site
 
 REQUESTS = "/admin/requests"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import Opens, Site
+from tests.web.fixtures import Opens, Site
 
 
 def test_words_are_found_in_pages_and_journal(opens: Opens) -> None:

@@ -20,7 +20,7 @@ from playwright.sync_api import (
 from playwright.sync_api import Error as BrowserError
 
 from tests.web.admin.pages import fill, run_jobs
-from tests.web.conftest import Opens, Site, open_site
+from tests.web.fixtures import Opens, Site, open_site
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
