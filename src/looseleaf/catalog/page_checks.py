@@ -1,4 +1,4 @@
-"""Checks of a workspace's folder and pages: not readable, not text, half merged, or hidden."""
+"""The checks of the doctor: their registry, and those of the workspace's folder and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging two changes of one page by section, from the version that both began with."""
+"""Merging two changes of one page by section, and finding merges that were left half done."""
 
 from __future__ import annotations
 

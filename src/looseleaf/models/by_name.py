@@ -1,4 +1,4 @@
-"""Models opened by name: `provider:model`, with the settings of the provider."""
+"""Models opened by name: `provider:model`, with the settings of the provider; and `echo`."""
 
 from __future__ import annotations
 

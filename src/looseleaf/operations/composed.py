@@ -1,4 +1,4 @@
-"""Composing generated pages, and projecting them to where other tools look."""
+"""Composing generated pages, projecting them to other tools, and starting a workspace."""
 
 from __future__ import annotations
 

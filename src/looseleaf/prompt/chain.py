@@ -1,4 +1,4 @@
-"""The chain: every directive in its order, and the same bytes for the same pages."""
+"""The chain: every directive in its order, the budgets, and the same bytes for the same pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directives: the contributors to a prompt, with their order and modes."""
+"""Directives: the contributors to a prompt, what each sees, and the filters of plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health of the server: open to everyone, so it names problems without details."""
+"""The health of the server, open to everyone and without details; figures for Prometheus."""
 
 from __future__ import annotations
 

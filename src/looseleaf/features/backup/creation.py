@@ -1,4 +1,4 @@
-"""Making a backup: one archive, which appears in its folder only when it is complete."""
+"""Making a backup, which appears in its folder when it is complete; and listing backups."""
 
 from __future__ import annotations
 

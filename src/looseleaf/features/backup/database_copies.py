@@ -1,4 +1,4 @@
-"""A dump of a whole database into the files of a folder, as of one moment."""
+"""Copies of a database: dumped into files as of one moment, and filled from them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying a folder of the workspace, file by file; links and devices in it are left out."""
+"""Copies of folders, agents and pages, file by file; links and devices are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backups: making one while the workspace is in use, listing them, and verifying one."""
+"""Backups: making one while the workspace is in use, every night too; listing, verifying."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""An agent as files: bundles to export, plan and install, their archives, and importers."""
+"""An agent as files: bundles to export, inspect, plan, install and upgrade; their archives."""

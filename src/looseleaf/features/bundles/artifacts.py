@@ -1,4 +1,4 @@
-"""Artifacts: the parts of a bundle that are compared, approved and applied one by one."""
+"""Artifacts: the parts of a bundle, with their order, profiles, rights and needs."""
 
 from __future__ import annotations
 

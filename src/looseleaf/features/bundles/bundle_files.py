@@ -1,4 +1,4 @@
-"""A bundle as a folder of files: read without following links, written whole or not at all."""
+"""A bundle as a folder, read without following links and written whole; or as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The destination of an install: the agents, pages, workflows and records of a workspace."""
+"""The destination of an install: artifacts applied, the undo log, and parts that wait."""
 
 from __future__ import annotations
 

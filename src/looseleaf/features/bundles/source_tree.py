@@ -1,4 +1,4 @@
-"""The files of a source: the contract for every kind of source, and a folder of this machine."""
+"""The contracts of a source and of its importer, and a folder of this machine as a source."""
 
 from __future__ import annotations
 

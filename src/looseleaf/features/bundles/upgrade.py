@@ -1,4 +1,4 @@
-"""Upgrading an agent by a bundle: all parts that are approved or need no approval, or nothing."""
+"""Upgrading an agent by a bundle, all or nothing; and deciding about parts that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader of zip archives that trusts nothing in them: limits, real bytes, no links, safe names.
+"""Zip archives, read without trusting anything in them; and a bundle as one archive.
 
 Every header is checked before a byte is unpacked, and no file unpacks to more than it declares.
 Anything that two programs could read in two ways (overlapping files, a local header that differs

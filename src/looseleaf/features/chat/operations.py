@@ -1,4 +1,4 @@
-"""Talking to an agent: one turn of a conversation, event by event or whole at its end."""
+"""Talking to an agent: one turn, event by event or whole; and ending a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations of the past: list, search, rename, delete."""
+"""Conversations of the past: list, search, read, export, rename, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns in the database: a lease that one process has at a time, and the messages it saves."""
+"""Conversations in the database: turns under the lease of one process, and what it saves."""
 
 from __future__ import annotations
 

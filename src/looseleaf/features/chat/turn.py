@@ -1,4 +1,4 @@
-"""One turn: compose, ask, run tools, save, and again until there is an answer."""
+"""One turn: compose, ask, run tools, save, until there is an answer; transcripts and summaries."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Keeping memory lean: system tasks, generated pages, checks of pages and folders."""
+"""Keeping memory lean: the daily task, retention, packing of histories, and lint."""

@@ -1,4 +1,4 @@
-"""The linter: every rule over the pages of a shelf."""
+"""Lint: the rules, the problems that they find in pages, and the edits that solve them."""
 
 from __future__ import annotations
 

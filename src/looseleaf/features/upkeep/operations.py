@@ -1,4 +1,4 @@
-"""Upkeep of MEMORY.md: what a run would do, what a run did line by line, and taking it back."""
+"""Upkeep of MEMORY.md: preview, run, report and undo; retention; and lint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system tasks of retention: each removes one kind of data that is past its retention."""
+"""Retention: removing data that is past it, the tasks that do so, and packing histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upkeep: the last run of every agent, and one run line by line."""
+"""Upkeep: runs of every agent, lint, prompts of system tasks, and retention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access to pipelines and flows: found by id or slug, and allowed or refused by their agent."""
+"""Access to pipelines and flows, allowed or refused by their agent; and the tools they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifacts of a job: files of its steps, with size and hash, and pages that it wrote."""
+"""Artifacts of a job: files and pages; the egress policy, references, and masking of secrets."""
 
 from __future__ import annotations
 

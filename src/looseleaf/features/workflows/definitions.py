@@ -1,4 +1,4 @@
-"""The contracts of the store of definitions: pipelines, flows and the prompts that flows queue."""
+"""Pipelines and flows: their values, slugs and rules, and the contracts of their store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flow: its schedule, its memory besides that of its pipeline, and its queue of prompts."""
+"""A flow with its schedule, memory and queue of prompts; and the list of all schedules."""
 
 from __future__ import annotations
 

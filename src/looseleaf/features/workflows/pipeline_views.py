@@ -1,4 +1,4 @@
-"""Pipelines of an agent: the row of steps, the memory they select, and their flows."""
+"""Pipelines of an agent: the row of steps, the memory they select, their flows and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule: its work and its times; and its state, which survives restarts."""
+"""Schedules: their work, times and state, how they fire, and those that plugins register."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Feeds: RSS and Atom, parsed as a stream up to the limits of items and texts.
+"""The items of a source: from feeds (RSS and Atom), parsed as a stream, and from JSON documents.
 
-Expat does the parsing. A document that declares an entity is refused, so nothing can be expanded
+Expat parses the feeds. A document that declares an entity is refused, so nothing can be expanded
 and nothing outside the document is read; docs/why.md has the reasons.
 """
 

@@ -1,4 +1,4 @@
-"""Types of steps: their declarations, the outcome of a run, and their registry."""
+"""Types of steps: their declarations and registry; the input, services and outcome of a run."""
 
 from __future__ import annotations
 

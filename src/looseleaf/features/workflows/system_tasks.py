@@ -1,4 +1,4 @@
-"""The contract of a system task: its declaration, the input of a run, and its result."""
+"""System tasks: their contract, their runs and records, their condition and their prompts."""
 
 from __future__ import annotations
 

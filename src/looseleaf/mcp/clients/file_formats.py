@@ -1,4 +1,4 @@
-"""Edits of JSON with comments: one member is set or removed, every other byte stays."""
+"""Edits of JSON with comments and of TOML: one member or table changes, all else stays."""
 
 from __future__ import annotations
 

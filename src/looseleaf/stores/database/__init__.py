@@ -1,1 +1,1 @@
-"""Accounts, settings, the audit, conversations, workflows and jobs in SQLite or PostgreSQL."""
+"""The database, in SQLite or PostgreSQL; and accounts, settings and the audit in it."""

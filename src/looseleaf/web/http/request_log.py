@@ -1,4 +1,4 @@
-"""The line of the log for each request that was answered."""
+"""The log of requests: the id and the line of each, and the last ones for the admin site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses: the JSON envelope, and the status of every error."""
+"""Responses: the JSON envelope, the status of every error, and versions in headers."""
 
 from __future__ import annotations
 

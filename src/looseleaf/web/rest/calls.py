@@ -1,4 +1,4 @@
-"""Calls of operations by requests: principal, arguments and response."""
+"""Calls of operations by requests: principal, arguments, paging and response."""
 
 from __future__ import annotations
 

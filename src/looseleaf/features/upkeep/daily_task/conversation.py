@@ -1,4 +1,4 @@
-"""The conversation with the model: one prompt, and up to a few turns with measured feedback."""
+"""The conversation with the model: the prompt, its answers, their review, and the outcome."""
 
 from __future__ import annotations
 

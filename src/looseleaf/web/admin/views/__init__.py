@@ -1,1 +1,1 @@
-"""The views of the admin site, one package per subject; each calls operations and nothing else."""
+"""The views of the core's pages, one module per subject; each calls operations and no more."""

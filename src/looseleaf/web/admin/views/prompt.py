@@ -1,4 +1,4 @@
-"""What the agent sees: its prompt block by block, with sizes and reasons, and its tools."""
+"""What the agent sees: its prompt block by block, its tools, and two prompts compared."""
 
 from __future__ import annotations
 

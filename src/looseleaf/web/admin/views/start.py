@@ -1,4 +1,4 @@
-"""The first visit: write one fact, see it in the prompt, connect a coding agent."""
+"""The first visit in three steps, the search over everything, and the keyboard shortcuts."""
 
 from __future__ import annotations
 
