@@ -180,6 +180,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("plugins/loader.py", "*"): "a plugin is imported by the name that someone gave it",
     ("plugins/discovery.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/outputs.py", "tiktoken"): "an extra",
+    ("prompt/outputs.py", "looseleaf.extras.*"): "only an extra needs it",
+    ("catalog/json_values.py", "base64.*"): "only an upload needs it",
     ("models/by_name.py", "looseleaf.models.openai.*"): "0.15 s, and echo needs no HTTP",
     (
         "models/by_name.py",
@@ -770,7 +772,7 @@ FINE: tuple[tuple[Rule, str, str], ...] = (
     (configurations_are_read_in_one_place, "features/chat/turn.py", "agent.configuration.chat"),
     (modules_say_their_role, "memory/pages.py", '"""Pages."""'),
     (arguments_cannot_be_mixed_up, "memory/pages.py", "Saved(a, b, c, d, e, f, hash=g)"),
-    (arguments_cannot_be_mixed_up, "stores/t.py", "sa.ResultTable('t', m, a, b, c, d, e)"),
+    (arguments_cannot_be_mixed_up, "stores/t.py", "sa.Table('t', m, a, b, c, d, e)"),
 )
 
 

@@ -36,8 +36,8 @@ def test_a_bundle_is_installed_with_its_pages_and_workflows(
     type_command(capsys, "bundles", "install", BUNDLE, "--slug", "eva", "--root", root)
     with Workspace.open(root) as workspace:
         shelf = workspace.agents.resolve("eva").shelf
-        assert workspace.pages.read(shelf.page("notes.md")).content
-        facts = workspace.pages.read(shelf.page("MEMORY.md")).content.decode()
+        assert workspace.pages.text(shelf.page("notes.md"))
+        facts = workspace.pages.text(shelf.page("MEMORY.md"))
     assert "- likes tea" in facts
     assert "news" in type_command(capsys, "pipelines", "list", "--agent", "eva", "--root", root)
     assert "morning" in type_command(capsys, "flows", "list", "--agent", "eva", "--root", root)

@@ -47,7 +47,7 @@ def opened(tmp_path: Path, clock: Clock) -> Open:
     """Open a workspace with these lines in its settings."""
 
     def open_with(*lines: str) -> Workspace:
-        root = tmp_path / "house"
+        root = tmp_path / "example_workspace"
         root.mkdir(exist_ok=True)
         (root / "looseleaf.toml").write_text("\n".join(['name = "House"', *lines]))
         return Workspace.create(root, agent="editor", clock=clock)

@@ -241,10 +241,10 @@ def test_hook_register_commands(
 
 
 def test_an_operation_of_a_plugin_gets_a_command_by_its_name(
-    house: Workspace, capfd: pytest.CaptureFixture[str]
+    example_workspace: Workspace, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Its arguments, options and help are those of the operation."""
-    words = [f"--root={house.settings.root}", "words"]
+    words = [f"--root={example_workspace.settings.root}", "words"]
     assert main([*words, "style-guide.md"]) == 0
     assert capfd.readouterr().out == "4\n"
     assert main([*words, "style-guide.md", "--format", "json"]) == 0
@@ -257,18 +257,20 @@ def test_an_operation_of_a_plugin_gets_a_command_by_its_name(
     assert main([*words]) == 2
 
 
-def test_hook_register_endpoints(house: Workspace) -> None:
+def test_hook_register_endpoints(example_workspace: Workspace) -> None:
     """The address answers and is described beside ours, none of which can be taken."""
-    endpoints = list_endpoints(house)
+    endpoints = list_endpoints(example_workspace)
     owners = {endpoint.name: endpoint.owner for endpoint in endpoints.all()}
     assert owners.pop("GET /words/{file}") == "looseleaf_example"
     assert {"GET /search", "POST /chat", "GET /jobs/{job}", "GET /backups"} <= owners.keys()
     assert set(owners.values()) == {"looseleaf"}
-    application = build_application(house)
-    headers = {"authorization": f"Bearer {create_token(house.context, user=1).token}"}
+    application = build_application(example_workspace)
+    headers = {"authorization": f"Bearer {create_token(example_workspace.context, user=1).token}"}
     with TestClient(application, base_url="http://127.0.0.1") as client:
         answer = client.get("/datamachine/v1/words/RULES.md", headers=headers)
-        assert answer.json()["data"] == len(house.pages.text(SHARED.page("RULES.md")).split())
+        assert answer.json()["data"] == len(
+            example_workspace.pages.text(SHARED.page("RULES.md")).split()
+        )
         described = client.get("/openapi.json").json()["paths"]["/datamachine/v1/words/{file}"]
         assert described["get"]["summary"] == "Count the words of a page."
     empty = Endpoints()
@@ -280,16 +282,16 @@ def test_hook_register_endpoints(house: Workspace) -> None:
         empty.register("GET", "/nothing")
 
 
-def test_hook_register_checks(house: Workspace) -> None:
+def test_hook_register_checks(example_workspace: Workspace) -> None:
     """The doctor reports what the plugin finds, between our checks and those of every page."""
-    checks = house.registry_for("register_checks", checks=Checks)
+    checks = example_workspace.registry_for("register_checks", checks=Checks)
     owners = {check.name: check.owner for check in checks.all()}
     assert owners.pop("style") == "looseleaf_example"
     assert set(owners.values()) == {"looseleaf"}
     assert list(owners)[-5:] == ["accounts", "workflows", "upkeep", "index", "pages"]
-    assert "style" not in {finding.check for finding in check_workspace(house.context)}
-    house.pages.write(SHARED.page("style-guide.md"), "\n", change=BY)
-    [finding] = [one for one in check_workspace(house.context) if one.check == "style"]
+    assert "style" not in {finding.check for finding in check_workspace(example_workspace.context)}
+    example_workspace.pages.write(SHARED.page("style-guide.md"), "\n", change=BY)
+    [finding] = [one for one in check_workspace(example_workspace.context) if one.check == "style"]
     assert (finding.status, finding.detail) == ("warning", "style-guide.md is empty")
     own = Checks()
     own.register("style", lambda _run: ())
@@ -297,16 +299,16 @@ def test_hook_register_checks(house: Workspace) -> None:
         own.register("style", lambda _run: ())
 
 
-def test_hook_on_server_started(house: Workspace, example: ModuleType) -> None:
+def test_hook_on_server_started(example_workspace: Workspace, example: ModuleType) -> None:
     """The plugin is told once, after the first answer."""
     example.HEARD.clear()
     told = threading.Event()
 
     def announce() -> None:
-        house.registries.announce_server()
+        example_workspace.registries.announce_server()
         told.set()
 
-    server = AfterFirstAnswer(build_application(house), announce)
+    server = AfterFirstAnswer(build_application(example_workspace), announce)
 
     async def application(scope: Connection, receive: Receive, send: Send) -> None:
         await server(scope, receive, send)
@@ -338,7 +340,7 @@ def test_a_workspace_whose_plugin_cannot_be_loaded_keeps_its_commands(
 
 def test_hook_pick_store(example_workspace: Workspace, tmp_path: Path) -> None:
     """Pages of users lie in the vault, all others where they always did."""
-    root = tmp_path / "house"
+    root = tmp_path / "example_workspace"
     example_workspace.pages.write(USER, "Likes tea.\n", change=BY)
     assert (root / "vault" / "users" / "1" / "USER.md").read_text() == "Likes tea.\n"
     assert not (root / "users").exists()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-
 from looseleaf.errors import Invalid, InvalidArgument
 from looseleaf.memory.pages import PageText
 from looseleaf.memory.store import Found
@@ -66,6 +64,8 @@ def check_limit(limit: int, maximum: int) -> None:
 
 def decode_data(data: str) -> bytes:
     """Return the bytes of the argument `data`, or raise `InvalidArgument`."""
+    from base64 import b64decode
+
     try:
         return b64decode(data, validate=True)
     except ValueError:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
+from looseleaf.memory.store import hash_content
 from looseleaf.prompt.outputs import Data, File, LeftOut, Text
 from looseleaf.values import value
 
@@ -99,7 +98,7 @@ class Assembly:
     @property
     def hash(self) -> str:
         """The sha256 of the whole text."""
-        return sha256(self.text.encode()).hexdigest()
+        return hash_content(self.text.encode())
 
     @property
     def stable(self) -> tuple[Piece, ...]:

@@ -7,7 +7,6 @@ import os
 import re
 
 from looseleaf.errors import Invalid, InvalidSetting
-from looseleaf.extras import TOKENS, require_extra
 from looseleaf.memory.store import hash_content
 from looseleaf.values import value
 
@@ -248,6 +247,8 @@ def resolve_tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
 
 
 def _open_tiktoken(name: str) -> Callable[[str], int]:
+    from looseleaf.extras import TOKENS, require_extra
+
     with require_extra(TOKENS, f"The tokenizer {name}"):
         import tiktoken
     encoding = tiktoken.get_encoding(name)

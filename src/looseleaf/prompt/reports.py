@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
+from looseleaf.memory.store import hash_content
 from looseleaf.prompt.assembly import BETWEEN
 from looseleaf.prompt.outputs import Data, File, LeftOut, Text
 from looseleaf.values import value
@@ -171,7 +170,7 @@ def explain_prompt(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
 def measure_prefix(text: str, messages: int, tokenizer: Tokenizer) -> Prefix:
     """Measure the beginning of a prompt."""
     content = text.encode()
-    return Prefix(messages, len(content), tokenizer.count(text), sha256(content).hexdigest())
+    return Prefix(messages, len(content), tokenizer.count(text), hash_content(content))
 
 
 def _build_candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:

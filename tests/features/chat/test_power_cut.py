@@ -15,7 +15,7 @@ import pytest
 
 from looseleaf.features.chat.sql_turns import SqlChats
 from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.settings_and_audit import FILE
+from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL, Clock
 from tests.features.chat.conftest import build_opening, lease_of
 from tests.stores.test_power_cut import Disk, PlainDisk, hold_still

@@ -25,7 +25,8 @@ from looseleaf.stores.database import database, tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.row_digests import list_counted_tables
-from looseleaf.stores.database.settings_and_audit import FILE, HEAD, open_settings_and_audit
+from looseleaf.stores.database.settings_and_audit import HEAD, open_settings_and_audit
+from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL
 
 STATE_ROWS = 2 + len(list_counted_tables())

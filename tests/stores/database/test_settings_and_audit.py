@@ -12,10 +12,10 @@ from looseleaf import Workspace
 from looseleaf.access.audit import AuditVerdict, Event
 from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.stores.database.settings_and_audit import (
-    FILE,
     SqliteSettingsAndAudit,
     open_settings_and_audit,
 )
+from looseleaf.stores.database.sqlite_file import FILE
 
 
 def test_both_ways_to_the_database_write_one_chain(workspace: Workspace) -> None:

@@ -61,7 +61,7 @@ def test_few_writes_are_remembered_and_no_large_ones(
 ) -> None:
     """Memory stays small whatever is written, and the next write is right all the same."""
     monkeypatch.setattr(store_folder, "_PAGES", 3)
-    monkeypatch.setattr(store_folder, "_BYTES", 10)
+    monkeypatch.setattr(store_folder, "_MOST_RECENT_BYTES", 10)
     pages = [ADA.page(f"{number}.md") for number in range(5)]
     for content in (b"small\n", b"too large to be kept\n", b"large as well, too\n"):
         for page in pages:

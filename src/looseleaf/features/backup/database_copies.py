@@ -22,7 +22,8 @@ from looseleaf.stores.database.database import (
     open_engine,
     upgrade_tables,
 )
-from looseleaf.stores.database.settings_and_audit import FILE, HEAD
+from looseleaf.stores.database.settings_and_audit import HEAD
+from looseleaf.stores.database.sqlite_file import FILE
 from looseleaf.values import as_dict, value
 
 TYPE_CHECKING = False

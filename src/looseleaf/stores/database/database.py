@@ -18,16 +18,8 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_chain import AuditAnchor
-from looseleaf.stores.database.settings_and_audit import (
-    BUSY_SECONDS,
-    FILE,
-    HEAD,
-    SUBJECT,
-    OpenFile,
-    VersionWatch,
-    address_of,
-    check_plain,
-)
+from looseleaf.stores.database.settings_and_audit import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
+from looseleaf.stores.database.sqlite_file import FILE, OpenFile, address_of, check_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

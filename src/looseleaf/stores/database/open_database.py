@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from looseleaf.stores.database.settings_and_audit import FILE
+from looseleaf.stores.database.sqlite_file import FILE
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
