@@ -178,6 +178,10 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("plugins/defaults.py", "looseleaf.*"): "a plain read enters neither prompt/ nor the catalog",
     ("plugins/registries.py", "looseleaf.*"): "packages that most commands do not use",
     ("plugins/loader.py", "*"): "a plugin is imported by the name that someone gave it",
+    (
+        "plugins/discovery.py",
+        "looseleaf.catalog.plugin_settings.*",
+    ): "only a file with a setting of a plugin needs it",
     ("plugins/discovery.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/outputs.py", "tiktoken"): "an extra",
     ("prompt/outputs.py", "looseleaf.extras.*"): "only an extra needs it",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf import settings
+from looseleaf import Workspace, settings
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.settings import parse_plain_lines
 from looseleaf.stores.disk.create import format_settings
@@ -37,8 +37,6 @@ def test_the_starter_file_names_only_real_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("nonsense = 1", "no such setting"),
-        ('root = "/"', "no such setting"),
         ('default_user = "one"', "a whole number"),
         ("default_user = true", "a whole number"),
         ("group_writable = 1", "true or false"),
@@ -60,6 +58,19 @@ def test_a_wrong_setting_is_one_clear_error(
     (tmp_path / "looseleaf.toml").write_bytes(content)
     with pytest.raises(InvalidSetting, match=complaint):
         settings.load(str(tmp_path), environ={})
+
+
+@pytest.mark.parametrize("name", ["nonsense", "root", "extra"])
+def test_an_unknown_setting_is_refused_when_the_workspace_opens(tmp_path: Path, name: str) -> None:
+    """Until then nobody knows the settings of plugins."""
+    (tmp_path / "looseleaf.toml").write_text(f"{name} = [1]\n")
+    loaded = settings.load(str(tmp_path), environ={})
+    assert (loaded.root, loaded.extra) == (str(tmp_path), {name: (1,)})
+    assert hash(loaded) == hash(settings.load(str(tmp_path), environ={}))
+    message = f"The setting {name} cannot be used: looseleaf.toml has no such setting."
+    with pytest.raises(InvalidSetting) as error:
+        Workspace(loaded)
+    assert (str(error.value), error.value.code) == (message, "invalid_setting")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 import sys
 
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.values import Secret, field_names, value
+from looseleaf.values import FrozenDict, Secret, field_names, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ class Settings:
     backup_keep: int = 7  # backups that stay when the nightly task has made one; 0: all of them
     git_commits: bool = False  # whether a task commits the pages to git every hour
     cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
+    extra: Mapping[str, object] = FrozenDict()  # other names, which plugins may have registered
 
     @property
     def display_name(self) -> str:
@@ -280,6 +281,8 @@ class Settings:
         return self.name or os.path.basename(self.root)
 
 
+# The settings of the core and the features, by their names in the file.
+NAMES = tuple(name for name in field_names(Settings) if name not in ("root", "extra"))
 # Data that retention removes by itself: nobody loses all of it by a 0 that was meant as "never".
 _AT_LEAST_ONE_DAY = (
     "chat_retention_days",
@@ -360,7 +363,10 @@ def _build_missing_error(root: str, environ: Mapping[str, str]) -> WorkspaceMiss
 
 
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings of a workspace; raise `WorkspaceMissing` if it is none."""
+    """Read the settings of a workspace; raise `WorkspaceMissing` if it is none.
+
+    `open_hooks` checks those in `extra`, by what plugins have registered.
+    """
     try:
         with open(os.path.join(root, FILE), "rb") as file:
             text = file.read()
@@ -383,15 +389,15 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
     return Settings(root=root, **fields)  # type: ignore[arg-type]
 
 
-def check_runtime(name: str, setting: object) -> object:
-    """Return a setting that can be changed while running, or raise `InvalidSetting`."""
-    if name not in RUNTIME:
-        is_setting = name in field_names(Settings) and name != "root"
-        reason = "there is no such setting"
-        if is_setting:
-            reason = f"it is set in {FILE} and applies after a restart of the server"
-        raise InvalidSetting(name, f"{reason}; while running one can set {', '.join(RUNTIME)}")
+def check_setting(name: str, setting: object) -> object:
+    """Return a setting as `Settings` has it, or raise `InvalidSetting`; `name` is one of NAMES."""
     return _check_fields({name: setting})[name]
+
+
+def apply_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """Return the settings with those that were made while running."""
+    own = {name: setting for name, setting in changes.items() if name in NAMES}
+    return replace(settings, **own, extra=_freeze_extra({**settings.extra, **changes}))
 
 
 def _has_content(text: bytes) -> bool:
@@ -413,25 +419,25 @@ def _parse(text: bytes) -> dict[str, object]:
 
 def _check_fields(fields: dict[str, object]) -> dict[str, object]:
     tables = read_tables(fields)
-    fields = {name: setting for name, setting in fields.items() if name not in tables}
-    return {**_check_plain_fields(fields), **tables}
+    plain = {name: fields[name] for name in NAMES if name in fields and name not in tables}
+    return {**_check_plain_fields(plain), **tables, "extra": _freeze_extra(fields)}
+
+
+def _freeze_extra(fields: Mapping[str, object]) -> FrozenDict:
+    # Lists become tuples, so that the settings keep their hash.
+    return FrozenDict(
+        {
+            name: tuple(setting) if isinstance(setting, list) else setting
+            for name, setting in fields.items()
+            if name not in NAMES
+        }
+    )
 
 
 def _check_plain_fields(fields: dict[str, object]) -> dict[str, object]:
     defaults = Settings(root="")
+    fields = {name: check_kind(name, fields[name], getattr(defaults, name)) for name in fields}
     for name, setting in fields.items():
-        if name == "root" or name not in field_names(Settings):
-            raise InvalidSetting(name, f"{FILE} has no such setting")
-        default = getattr(defaults, name)
-        if isinstance(default, tuple) and isinstance(setting, list):
-            setting = fields[name] = tuple(setting)  # noqa: PLW2901 - as a value has it
-            if not all(isinstance(item, str) for item in setting):
-                raise InvalidSetting(
-                    name, f"it must be {_describe_kind(default)}, not {list(setting)!r}"
-                )
-        is_number = type(default) is float and type(setting) is int
-        if type(setting) is not type(default) and not is_number:
-            raise InvalidSetting(name, f"it must be {_describe_kind(default)}, not {setting!r}")
         if isinstance(setting, int | float) and setting < 0:
             raise InvalidSetting(name, "it cannot be negative")
         if name in _AT_LEAST_ONE_DAY and isinstance(setting, int | float) and setting < 1:
@@ -441,6 +447,19 @@ def _check_plain_fields(fields: dict[str, object]) -> dict[str, object]:
         if fields.get(name, choices[0]) not in choices:
             raise InvalidSetting(name, f"it is one of {', '.join(choices)}")
     return fields
+
+
+def check_kind(name: str, setting: object, default: object) -> object:
+    """Return a setting, a list as a tuple, or raise `InvalidSetting` if the types differ."""
+    if isinstance(default, tuple) and isinstance(setting, list):
+        setting = tuple(setting)
+    is_kind = type(setting) is type(default) or (type(default) is float and type(setting) is int)
+    if isinstance(setting, tuple):
+        is_kind = is_kind and all(isinstance(item, str) for item in setting)
+    if not is_kind:
+        shown = list(setting) if isinstance(setting, tuple) else setting
+        raise InvalidSetting(name, f"it must be {_describe_kind(default)}, not {shown!r}")
+    return setting
 
 
 def _describe_kind(default: object) -> str:

@@ -60,6 +60,7 @@ class Workspace:
         self.root = place.path
         self.agents, self.store = open_disk(place, settings, clock)
         self._hooks = open_hooks(settings, Defaults(self.store))
+        self.registry_for = self._hooks.registry_for
         self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
             self._store_for, self.registry, report=self.report, max_bytes=settings.max_page_bytes
@@ -71,7 +72,7 @@ class Workspace:
         if not self._hooks.has_only_defaults("pick_store"):
             self._ask_for_stores()
         self.registries = Registries(self._hooks, self, clock=clock, report=self.report)
-        self.registry_for, self.starters = self.registries.registry_for, self.registries.starters
+        self.starters = self.registries.starters
         self.composed_sections = self.registries.composed_sections
         self.pages.on_change(self.registries.follow_page, owner="Looseleaf")
         self.agents.on_configure(self.registries.check_config)
@@ -172,6 +173,12 @@ class Workspace:
     def effective_settings(self) -> Settings:
         """Return the settings of the file, with those that were made while running."""
         return self.database.settings()
+
+    def setting(self, name: str) -> Any:  # noqa: ANN401 - of the type of its default
+        """Return a setting that a plugin has registered, of the type of its default."""
+        from looseleaf.catalog.plugin_settings import read_setting
+
+        return read_setting(self, name)
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
         """Open the journal of an agent."""

@@ -127,6 +127,8 @@ def test_a_setting_is_made_and_unmade(run: Run) -> None:
         "source": "default",
         "runtime": True,
         "restart_needed": False,
+        "owner": "looseleaf",
+        "summary": "",
     }
     refused = run("settings", "set", "retention_days", "3")
     assert refused.code == 2

@@ -117,6 +117,16 @@ def test_a_plain_read_imports_next_to_nothing(root: Path) -> None:
     assert loaded <= ALLOWED, f"new in a cold start: {loaded - ALLOWED}"
     ours = set(done.stdout.splitlines()[-1].split()) - loaded
     assert not ours & {f"looseleaf.stores.disk.{name}" for name in CHANGING}
+    assert "looseleaf.catalog.plugin_settings" not in ours
+
+
+def test_a_plain_read_refuses_a_setting_that_nobody_knows(root: Path, run: Run) -> None:
+    """Also without click."""
+    with open(root / "looseleaf.toml", "a", encoding="utf-8") as settings:
+        settings.write("\nnonsense = 1\n")
+    answer = run("memory", "read")
+    reason = "The setting nonsense cannot be used: looseleaf.toml has no such setting."
+    assert (answer.code != 0, reason in answer.err) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -316,6 +316,8 @@ def test_settings_are_listed_with_where_they_come_from(home: Workspace) -> None:
         "source": "file",
         "runtime": False,
         "restart_needed": False,
+        "owner": "looseleaf",
+        "summary": "",
     }
     assert listed["require_if_match"]["source"] == "database"
     assert listed["actor"]["source"] == "process"

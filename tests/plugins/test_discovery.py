@@ -87,4 +87,5 @@ def test_to_open_a_workspace_without_plugins_imports_no_machinery(tmp_path: Path
     loaded = set(done.stdout.split())
     assert "looseleaf.plugins.defaults" in loaded
     heavy = {"pluggy", "importlib.metadata", "looseleaf.plugins.loader"}
+    assert "looseleaf.catalog.plugin_settings" not in loaded
     assert not loaded & {*heavy, "looseleaf.plugins.hookspecs"}

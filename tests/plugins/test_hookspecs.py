@@ -20,7 +20,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.page_checks import Checks
 from looseleaf.cli import main
-from looseleaf.errors import InvalidName, Refused, Unavailable
+from looseleaf.errors import Invalid, InvalidName, InvalidSetting, Refused, Unavailable
 from looseleaf.errors.operations import OperationMissing
 from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.features.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
@@ -35,9 +35,12 @@ from looseleaf.plugins.commands import Commands
 from looseleaf.plugins.endpoints import Endpoints
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
+from looseleaf.web.admin.views.operation import change_setting
+from looseleaf.web.admin.views.operation import list_settings as show_settings
 from looseleaf.web.app import build_application
 from looseleaf.web.rest.endpoints import list_endpoints
 from looseleaf.web.server import AfterFirstAnswer
+from tests.plugins.conftest import Open
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
 SHARED = Shelf("shared")
@@ -47,6 +50,65 @@ BY = Change(provenance=Provenance("test"))
 
 def arguments(hook: str) -> str:
     return ", ".join(inspect.signature(SPECS[hook]).parameters)
+
+
+def test_hook_register_settings(example: ModuleType, opened: Open) -> None:
+    """The setting has its default, the value of the file, or the one that was set while running."""
+    line = f'plugins = ["{example.__name__}"]'
+    assert opened(line).setting("deadline_hour") == 17
+    workspace = opened(line, "deadline_hour = 18", 'editions = ["morning", "evening"]')
+    assert workspace.setting("editions") == ("morning", "evening")
+    assert workspace.context.parts.setting("deadline_hour") == 18
+    invoke(workspace.context, "looseleaf/set-setting", {"name": "deadline_hour", "setting": 20})
+    assert workspace.setting("deadline_hour") == 20
+    listed = {info["name"]: info for info in invoke(workspace.context, "looseleaf/list-settings")}
+    assert listed["deadline_hour"] == {
+        "name": "deadline_hour",
+        "setting": 20,
+        "source": "database",
+        "runtime": True,
+        "restart_needed": False,
+        "owner": example.__name__,
+        "summary": "The hour at which the paper is finished.",
+    }
+    assert listed["editions"]["setting"] == ["morning", "evening"]
+    assert (listed["editions"]["source"], listed["editions"]["runtime"]) == ("file", False)
+    for name, setting in (("deadline_hour", 24), ("deadline_hour", "5"), ("editions", None)):
+        with pytest.raises(InvalidSetting):
+            invoke(workspace.context, "looseleaf/set-setting", {"name": name, "setting": setting})
+    arguments = {"name": "deadline_hour", "setting": None}
+    assert invoke(workspace.context, "looseleaf/set-setting", arguments)["setting"] == 18
+
+
+def test_a_setting_of_a_plugin_is_changed_in_its_form(example_workspace: Workspace) -> None:
+    """On the page of the settings, by its kind and its rule."""
+
+    def change(text: str) -> None:
+        form = {"name": "deadline_hour", "kind": "decimal", "setting": text}
+        change_setting(Visit(context=example_workspace.context, parameters={}, query={}, form=form))
+
+    change(" 21 ")
+    assert example_workspace.setting("deadline_hour") == 21
+    for wrong in ("x", "", "24", "1.5", "nan"):
+        with pytest.raises(Invalid):
+            change(wrong)
+    page = show_settings(Visit(context=example_workspace.context, parameters={}, query={}, form={}))
+    assert isinstance(page, Document)
+    assert "deadline_hour" in {info.name for info in page.data["running"]}
+
+
+def test_the_command_line_lists_and_sets_a_setting_of_a_plugin(
+    example_workspace: Workspace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With the plugin that has it."""
+    words = [f"--root={example_workspace.settings.root}", "settings"]
+    assert main([*words, "set", "deadline_hour", "19"]) == 0
+    assert capfd.readouterr().out == "deadline_hour = 19 (database)\n"
+    assert main([*words, "list"]) == 0
+    owned = "deadline_hour (looseleaf_example), editions (looseleaf_example)"
+    assert f"\nSettings of plugins: {owned}.\n" in capfd.readouterr().out
+    assert main([*words, "set", "nonsense", "19"]) != 0
+    assert "require_if_match, deadline_hour." in capfd.readouterr().err
 
 
 def test_hook_register_files(example_workspace: Workspace) -> None:

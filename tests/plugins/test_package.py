@@ -104,8 +104,9 @@ def test_the_command_line_has_what_the_package_adds(
         "schedules": ["count-style"],
         "system tasks": ["count_memory_words"],
         "steps": ["count-words"],
+        "settings": ["deadline_hour", "editions"],
     }
-    assert len(plugin["hooks"]) == 22
+    assert len(plugin["hooks"]) == 23
 
 
 def test_a_package_can_be_switched_off(

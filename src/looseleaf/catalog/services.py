@@ -76,6 +76,9 @@ class WorkspaceServices(Protocol):
     def effective_settings(self) -> Settings:
         """Return the settings of the file, with those that were made while running."""
 
+    def setting(self, name: str) -> Any:  # noqa: ANN401 - of the type of its default
+        """Return a setting that a plugin has registered, of the type of its default."""
+
     @property
     def agents(self) -> AgentList:
         """The list of agents."""

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.plugin_settings import plugin_settings_of
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.settings import RUNTIME, Provider, Settings, WordPressSite, check_runtime, load
-from looseleaf.values import Secret, field_names, value
+from looseleaf.memory.registry import OWNER
+from looseleaf.settings import (
+    FILE,
+    NAMES,
+    RUNTIME,
+    Provider,
+    Settings,
+    WordPressSite,
+    check_setting,
+    load,
+)
+from looseleaf.values import Secret, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.plugin_settings import PluginSetting, PluginSettings
 
 # The address may hold a password, so it is never shown.
 _SECRETS = ("database_url",)
@@ -33,7 +45,7 @@ _NO_ACTOR = {"USER": "\0"}
 IS_SET, IS_NOT_SET = "(set)", "(not set)"
 
 
-@value
+@value(kw_only=True)
 class SettingInfo:
     """A setting as it is in force: its source, and when a change of it takes effect."""
 
@@ -42,6 +54,8 @@ class SettingInfo:
     source: str  # default, file, database, or process: its environment or command line
     runtime: bool  # whether it can be changed while running; else a change needs a restart
     restart_needed: bool = False  # whether the file was changed after this process had read it
+    owner: str = OWNER  # the plugin that has registered the setting
+    summary: str = ""  # what the plugin says of it
 
 
 @operation(
@@ -50,10 +64,8 @@ class SettingInfo:
 def list_settings(context: Context) -> list[SettingInfo]:
     """List every setting with its value, and where the value comes from."""
     context.allow()
-    in_database = context.parts.accounts().settings.all()
-    in_file, file_alone = _read_file(context)
-    names = [name for name in field_names(Settings) if name != "root"]
-    return [_describe_setting(context, name, in_database, in_file, file_alone) for name in names]
+    names = [*NAMES, *(entry.name for entry in plugin_settings_of(context.parts).all())]
+    return _describe_settings(context, names)
 
 
 @operation(
@@ -80,16 +92,60 @@ def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingI
             settings file says.
     """
     context.allow()
+    plugin_settings = plugin_settings_of(context.parts)
     new_settings = {
-        name: None if setting is None and name in RUNTIME else check_runtime(name, setting)
-        for name, setting in settings.items()
+        name: _check_change(plugin_settings, name, setting) for name, setting in settings.items()
     }
     store = context.parts.accounts().settings
     target = " ".join(f"{name}={setting}" for name, setting in settings.items())
     store.put(new_settings, build_event(context, "looseleaf/set-setting", target))
-    in_database = store.all()
+    return _describe_settings(context, settings)
+
+
+def _check_change(plugin_settings: PluginSettings, name: str, setting: object) -> object:
+    """Return a setting as the database holds it, or raise `InvalidSetting`."""
+    entry = plugin_settings.find(name)
+    if not (entry.runtime if entry else name in RUNTIME):
+        reason = "there is no such setting"
+        if entry or name in NAMES:
+            reason = f"it is set in {FILE} and applies after a restart of the server"
+        names = [*RUNTIME, *(each.name for each in plugin_settings.all() if each.runtime)]
+        raise InvalidSetting(name, f"{reason}; while running one can set {', '.join(names)}")
+    if setting is None:
+        return None
+    return entry.check(setting) if entry else check_setting(name, setting)
+
+
+def _describe_settings(context: Context, names: Iterable[str]) -> list[SettingInfo]:
+    in_database = context.parts.accounts().settings.all()
     in_file, file_alone = _read_file(context)
-    return [_describe_setting(context, name, in_database, in_file, file_alone) for name in settings]
+    plugin_settings = plugin_settings_of(context.parts)
+    return [
+        _describe_setting(context, name, in_database, in_file, file_alone)
+        if name in NAMES
+        else _describe_plugin_setting(context, plugin_settings.get(name), in_database, in_file)
+        for name in names
+    ]
+
+
+def _describe_plugin_setting(
+    context: Context, entry: PluginSetting, in_database: Mapping[str, object], in_file: Settings
+) -> SettingInfo:
+    configured_value = context.parts.settings.extra.get(entry.name, entry.default)
+    source, setting = "default", configured_value
+    if configured_value != entry.default:
+        source = "file"
+    if entry.runtime and entry.name in in_database:
+        source, setting = "database", in_database[entry.name]
+    return SettingInfo(
+        name=entry.name,
+        setting=_display_setting(setting),
+        source=source,
+        runtime=entry.runtime,
+        restart_needed=in_file.extra.get(entry.name, entry.default) != configured_value,
+        owner=entry.owner,
+        summary=entry.summary,
+    )
 
 
 def _read_file(context: Context) -> tuple[Settings, Settings]:
@@ -122,7 +178,13 @@ def _describe_setting(
     is_hidden = name in _LOCAL and not context.principal.is_local
     if name in _SECRETS or (is_hidden and setting):
         setting = IS_SET if setting else IS_NOT_SET
-    return SettingInfo(name, _display_setting(setting), source, name in RUNTIME, is_changed)
+    return SettingInfo(
+        name=name,
+        setting=_display_setting(setting),
+        source=source,
+        runtime=name in RUNTIME,
+        restart_needed=is_changed,
+    )
 
 
 def _display_setting(setting: Any) -> Any:  # noqa: ANN401 - what `SettingInfo` declares

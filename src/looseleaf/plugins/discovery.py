@@ -31,7 +31,18 @@ _PACKAGE_SUFFIXES = (".dist-info", ".egg-info")
 
 
 def open_hooks(settings: Settings, defaults: Defaults) -> Hooks:
-    """Build the hooks of a workspace: built in, of installed plugins, of the settings."""
+    """Build the hooks of a workspace, and check the settings that only plugins can know."""
+    hooks = _load_hooks(settings, defaults)
+    if settings.extra:
+        from looseleaf.catalog.plugin_settings import PluginSettings
+
+        registry = hooks.registry_for("register_settings", plugin_settings=PluginSettings)
+        registry.check_file(settings)
+    return hooks
+
+
+def _load_hooks(settings: Settings, defaults: Defaults) -> Hooks:
+    """Load the hooks: built in, of installed plugins, of the settings."""
     plugins = find_installed(sys.path)
     if not settings.plugins and all(plugin.name in settings.plugins_off for plugin in plugins):
         return Hooks(

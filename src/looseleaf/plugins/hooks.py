@@ -122,6 +122,7 @@ class Hooks:
         self.settings = settings
         self.implementations = implementations
         self.plugins = plugins
+        self._filled: dict[str, Any] = {}  # registries by hook
 
     def fill(self, hook: str, **noun: Registry) -> Registry:
         """Have every plugin fill a registry, and freeze it; a failure stops the start."""
@@ -140,6 +141,13 @@ class Hooks:
                 ) from error
         registry.freeze()
         return registry
+
+    def registry_for(self, hook: str, **noun: Callable[[], Registry]) -> Registry:
+        """Return the registry that a hook fills, once; `noun` says what the hook calls it."""
+        if hook not in self._filled:
+            [(name, build)] = noun.items()
+            self._filled[hook] = self.fill(hook, **{name: build()})
+        return self._filled[hook]  # type: ignore[no-any-return]
 
     def pick(self, hook: str, expected_kind: str, **arguments: object) -> Any:  # noqa: ANN401 - as the hook says
         """Call one plugin after the other; the first result that is not None counts.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.page_checks import Checks
+    from looseleaf.catalog.plugin_settings import PluginSettings
     from looseleaf.catalog.registry import Operations
     from looseleaf.catalog.services import PartOpeners
     from looseleaf.memory.composed import ComposedSections
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
 
 hookspec = pluggy.HookspecMarker("looseleaf")
+
+
+@hookspec
+def register_settings(plugin_settings: PluginSettings, settings: Settings) -> None:
+    """Add settings, each by its name, its default and a summary."""
 
 
 @hookspec

@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Protocol, TypeVar
+    from typing import Any, Protocol
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.generated_pages import GeneratedPages
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import Changed, MemoryPages
     from looseleaf.memory.policy import PolicyDecision
-    from looseleaf.memory.registry import NamedRegistry
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.hooks import Hooks, Plugin
     from looseleaf.prompt.chain import Chain
     from looseleaf.prompt.request import Request, Tool
-
-    Registry = TypeVar("Registry", bound=NamedRegistry)
 else:
     Protocol = object
 
@@ -71,7 +68,6 @@ class Registries:
         self._starters: PageStarters | None = None
         self._chain: Chain | None = None
         self._operations: Operations | None = None
-        self._filled: dict[str, NamedRegistry] = {}  # by hook
 
     def composed_sections(self) -> ComposedSections:
         """Return the sections of generated pages."""
@@ -146,19 +142,11 @@ class Registries:
             self._operations = self.hooks.fill("register_operations", operations=Operations())
         return self._operations
 
-    def registry_for(self, hook: str, **noun: Callable[[], Registry]) -> Registry:
-        """Return the registry that a hook fills; `noun` says what the hook calls it."""
-        filled: Any = self._filled.get(hook)
-        if filled is None:
-            [(name, build)] = noun.items()
-            filled = self._filled[hook] = self.hooks.fill(hook, **{name: build()})
-        return filled  # type: ignore[no-any-return]
-
     def part_openers(self) -> PartOpeners:
         """Return the functions that open the parts of features and plugins."""
         from looseleaf.catalog.services import PartOpeners
 
-        return self.registry_for("register_parts", parts=PartOpeners)
+        return self.hooks.registry_for("register_parts", parts=PartOpeners)
 
     def announce_server(self) -> None:
         """Tell features and plugins that a server has begun to answer for this workspace."""
@@ -172,9 +160,14 @@ class Registries:
 
     def plugins(self) -> tuple[Plugin, ...]:
         """List the plugins, the built-in one first, each with its entries."""
+        from looseleaf.catalog.plugin_settings import plugin_settings_of
         from looseleaf.plugins.features import list_feature_entries
         from looseleaf.plugins.loader import list_plugins
 
         pages = (self.pages.registry, self.composed_sections(), self.starters())
-        entries = list_feature_entries(self.workspace.context.parts)
+        parts = self.workspace.context.parts
+        entries = list_feature_entries(parts)
+        entries["settings"] = [
+            (entry.owner, entry.name) for entry in plugin_settings_of(parts).all()
+        ]
         return list_plugins(self.hooks.plugins, pages, self.chain(), self.operations(), entries)

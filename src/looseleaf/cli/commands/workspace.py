@@ -329,6 +329,10 @@ _settings = Derivation("settings", "looseleaf.operations.settings")
 def list_settings(infos: list[SettingInfo]) -> None:
     """List every setting and where it comes from."""
     _SETTINGS(infos)
+    plugin_names = [f"{info.name} ({info.owner})" for info in infos if info.owner != OWNER]
+    if plugin_names:
+        say()
+        say(f"Settings of plugins: {', '.join(plugin_names)}.")
     pending_names = [info.name for info in infos if info.restart_needed]
     if pending_names:
         say()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
+from looseleaf.settings import apply_changes
 from looseleaf.stores.database.sqlite_file import FILE
-from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class OpenDatabase:
             return self._settings  # without a database nothing was set
         version = database.version()
         if self._effective[0] != version:
-            self._effective = (version, replace(self._settings, **database.runtime_settings()))
+            changes = database.runtime_settings()
+            self._effective = (version, apply_changes(self._settings, changes))
         return self._effective[1]
 
     def add_event(self, event: Event) -> None:

@@ -11,6 +11,7 @@ from looseleaf import FileRegistry, Settings, Shelf, Store, hookimpl
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.page_checks import CheckRun, Checks, Finding
+from looseleaf.catalog.plugin_settings import PluginSettings
 from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.services import PartOpeners, WorkspaceServices
@@ -35,6 +36,19 @@ from looseleaf.stores.disk.store import DiskStore
 PAGE = "style-guide.md"
 HEARD: list[str] = []
 """What the listeners were told, for whoever wants to know."""
+
+
+@hookimpl
+def register_settings(plugin_settings: PluginSettings) -> None:
+    """Let people choose the hour of the deadline, and what edition is made."""
+    plugin_settings.register(
+        "deadline_hour",
+        17,
+        "The hour at which the paper is finished.",
+        rule=lambda hour: "" if hour < 24 else "a day has 24 hours",
+        runtime=True,
+    )
+    plugin_settings.register("editions", ("evening",), "The editions of a day.")
 
 
 @hookimpl

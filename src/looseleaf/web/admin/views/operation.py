@@ -310,13 +310,24 @@ def change_setting(visit: Visit) -> Document | Redirect:
     if form.get("action") == "unset":
         visit.run("looseleaf/set-settings", settings={name: None})
         return Redirect(SETTINGS_ADDRESS, f"{name} is again what {FILE} says.")
-    setting: bool | int = "setting" in form
+    setting: object = "setting" in form
     if form.get("kind") == "number":
         text = form.get("setting", "").strip().replace(",", "")
         if not text.isdecimal() or len(text) > 12:
             raise Invalid(f"{name} is a whole number, not {text!r}; 0 is no limit.")
         setting = int(text)
+    elif form.get("kind") == "text":
+        setting = form.get("setting", "")
+    elif form.get("kind") == "decimal":
+        setting = _parse_number(name, form.get("setting", ""))
     visit.run("looseleaf/set-settings", settings={name: setting})
     return Redirect(
         SETTINGS_ADDRESS, f"{name} is {format_setting(setting)} now, without a restart."
     )
+
+
+def _parse_number(name: str, text: str) -> float:
+    try:
+        return int(text) if text.strip().lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        raise Invalid(f"{name} is a number, not {text!r}.") from None
