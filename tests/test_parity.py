@@ -24,8 +24,7 @@ from looseleaf.web.app import HANDLERS
 from looseleaf.web.rest.abilities import ABILITIES, operations_of
 from tests.cli.walk import DERIVED
 
-CLI = Path(__file__).parent.parent / "src" / "looseleaf" / "cli"
-OPERATIONS = "looseleaf.operations"
+PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 
 _SEED = "another name, by which agents know what `memory` and `memory daily` do"
 NO_COMMAND = {
@@ -55,11 +54,12 @@ def reached_by(tree: ast.AST) -> Iterator[str]:
     """Yield everything a function names; each has imports of its own."""
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == OPERATIONS:
-            modules |= {item.asname or item.name: item.name for item in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OPERATIONS):
-            module = (node.module or "").rpartition(".")[2]
-            yield from (f"{module}.{item.name}" for item in node.names)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("looseleaf."):
+            full_names = {
+                item.asname or item.name: f"{node.module}.{item.name}" for item in node.names
+            }
+            modules |= full_names
+            yield from full_names.values()
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(ast.Name(module), name) if module in modules:
@@ -71,7 +71,7 @@ def reached_by(tree: ast.AST) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def commanded() -> set[str]:
     """Collect what the command line reaches, by a derived command or by a written one."""
-    modules = sorted(CLI.rglob("*.py"))
+    modules = [*PACKAGE.glob("cli/**/*.py"), *PACKAGE.glob("features/**/*commands.py")]
     written = {name for module in modules for name in reached(module.read_text(encoding="utf-8"))}
     return written | {found.operation.name for _, found in DERIVED}
 
@@ -80,8 +80,7 @@ def commanded() -> set[str]:
 def test_an_operation_has_a_command(name: str, commanded: set[str]) -> None:
     """The command line calls its function, or names it."""
     function = inspect.unwrap(CATALOG[name].run)
-    module = function.__module__.rpartition(".")[2]
-    has_one = bool({name, f"{module}.{function.__name__}"} & commanded)
+    has_one = bool({name, f"{function.__module__}.{function.__name__}"} & commanded)
     assert has_one is not (name in NO_COMMAND), NO_COMMAND.get(name, f"{name} needs a command")
 
 
@@ -113,6 +112,6 @@ def test_a_command_that_calls_no_operation_is_noticed() -> None:
         "def f():\n    from looseleaf.operations import memory as m\n    m.read_memory()",
         "invoke(context, 'datamachine/get-agent-memory', {})",
     )
-    names = {"memory.read_memory", "datamachine/get-agent-memory"}
+    names = {"looseleaf.operations.memory.read_memory", "datamachine/get-agent-memory"}
     assert all(names & set(reached(way)) for way in ways)
     assert not set(reached("import looseleaf\nmemory.read_memory()"))
