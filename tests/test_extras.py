@@ -37,7 +37,7 @@ IMPORT_NAMES = {
 }
 # Packages whose modules may need an extra at import; every other import must ask first.
 PACKAGES_OF_EXTRAS = {
-    "server": {"web", "mcp_server"},
+    "server": {"web", "mcp", "endpoints", "views"},
     "models": {"models"},
 }
 
@@ -243,7 +243,10 @@ def modules_of_extras() -> dict[str, str]:
 def test_only_few_packages_need_an_extra() -> None:
     """Whatever else is imported, the base is enough for it."""
     for name, extra in modules_of_extras().items():
-        assert name.split(".")[1] in PACKAGES_OF_EXTRAS[extra], f"{name} needs the extra {extra}"
+        place = name.split(".")[1]
+        if place == "features":
+            place = name.rpartition(".")[2].rpartition("_")[2]  # such as job_views
+        assert place in PACKAGES_OF_EXTRAS[extra], f"{name} needs the extra {extra}"
 
 
 def asked_first(module: Module) -> set[int]:
@@ -260,18 +263,16 @@ def asked_first(module: Module) -> set[int]:
 def unasked(module: Module, of_extras: dict[str, str]) -> Iterator[str]:
     """Name the late imports of a base module that need an extra and do not ask for it.
 
-    Functions that are given the registry of admin pages or of endpoints are called by the server
-    only.
+    The server alone calls functions that register admin pages or endpoints, or follow its start.
     """
     own = "looseleaf." + module.path.removesuffix(".py").replace("/", ".")
     if own in of_extras:
         return
     guarded = asked_first(module)
     for function in module.nodes:
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not {
-            "AdminPages",
-            "Endpoints",
-        } & set(re.findall(r"\w+", ast.unparse(function.args))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and not re.search(
+            r"_(admin_pages|job_pages|endpoints)$|^on_server_started$", function.name
+        ):
             for line, name in imports(module, function):
                 extra = (
                     needed_extra(name)

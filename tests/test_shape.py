@@ -81,7 +81,7 @@ def test_repeated_names_are_found() -> None:
 def test_importers_are_counted() -> None:
     """A module with one importer is found, and no longer once another imports it."""
     modules = [
-        module("x = 1", "chat/model.py"),
+        module("x = 1", "features/chat/model.py"),
         module("from .model import x", "features/chat/turn.py"),
     ]
     assert shape.find_sole_importers(modules) == [

@@ -260,7 +260,7 @@ def _read_parts(content: BinaryIO) -> Iterator[bytes]:
 _MOST_WORKER = 80  # characters of the id of a worker
 
 
-def write(event: JobEvent) -> None:
+def log_event(event: JobEvent) -> None:
     """Write the line of an event."""
     if not request_log.is_enabled():
         return

@@ -295,6 +295,6 @@ def on_server_started(context: Context) -> None:
     from looseleaf.features.workflows.parts import jobs_of
 
     try:
-        jobs_of(context.parts).start_worker(endpoints.write)
+        jobs_of(context.parts).start_worker(endpoints.log_event)
     except LooseleafError as error:
         context.parts.report("Jobs and schedules do not run in this server", error)
