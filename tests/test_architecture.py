@@ -191,6 +191,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "models/by_name.py",
         "looseleaf.models.pydantic_ai.*",
     ): "an extra, and a second to import",
+    ("catalog/resolution.py", "looseleaf.errors.operations.*"): "a millisecond, for a rare error",
+    ("plugins/hooks.py", "looseleaf.errors.operations.*"): "the same",
     ("catalog/dispatch.py", "base64.*"): "only an upload needs it",
     ("catalog/context.py", "looseleaf.memory.history.*"): "only reading the past needs it",
     ("catalog/prompt_assembly.py", "looseleaf.memory.history.*"): "the same",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from looseleaf.access.principals import AGENT, CHANGES, authorize, find_user_requirement
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Conflicted, Forbidden, InvalidName
-from looseleaf.errors.operations import UserMissing
 from looseleaf.errors.pages import AgentAmbiguous, AgentMissing, DailyMemoryOff
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import LAYERS, Shelf
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
+    from looseleaf.errors import LooseleafError
     from looseleaf.memory.registry import RegisteredFile
     from looseleaf.memory.scope import Layer, Scope, Where
 
@@ -74,7 +74,7 @@ def require_user(context: Context, user: int) -> None:
     if lacks is not None:
         raise Forbidden(context.permission or "read", lacks)
     if not has_user(context, user):
-        raise UserMissing(user)
+        raise _missing_user(user)
 
 
 def has_user(context: Context, user: int) -> bool:
@@ -191,7 +191,7 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
 def _require_page_owner(context: Context, scope: Scope) -> Scope:
     """Refuse the page of a user who does not exist."""
     if scope.layer == "user" and not has_user(context, scope.user_id):
-        raise UserMissing(scope.user_id)
+        raise _missing_user(scope.user_id)
     return scope
 
 
@@ -225,3 +225,9 @@ def find_operation(context: Context, name: str) -> Operation:
     # No plugin can take a built-in name, so a built-in operation is found without the registry.
     operation = CATALOG.get(name)
     return operation if operation is not None else context.parts.operations().find(name)
+
+
+def _missing_user(user_id: int) -> LooseleafError:
+    from looseleaf.errors.operations import UserMissing
+
+    return UserMissing(user_id)

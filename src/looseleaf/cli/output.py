@@ -15,7 +15,6 @@ from looseleaf.errors import (
     Refused,
     Unavailable,
 )
-from looseleaf.errors.operations import SessionBusy, TurnLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +28,9 @@ EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
     (Ambiguous, 3),
     (Refused, 4),
     (Conflicted, 5),
-    (SessionBusy, 5),
-    (TurnLost, 5),
     (Unavailable, 6),
 )
+_CONFLICTS = ("session_busy", "turn_lost")  # of conversations, whose errors few commands import
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Visible format characters: the number and verse signs of some scripts.
 _VISIBLE = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd")
@@ -64,7 +62,8 @@ def run_command(work: Callable[[], int | None], *, as_json: bool = False) -> int
 
 def exit_code_of(error: LooseleafError) -> int:
     """Return the exit code for the kind of an error."""
-    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILED)
+    kind = Conflicted if error.code in _CONFLICTS else type(error)
+    return next((code for family, code in EXIT_CODES if issubclass(kind, family)), FAILED)
 
 
 def complain(message: str, *, error: LooseleafError | None = None, as_json: bool = False) -> None:

@@ -7,7 +7,6 @@ implementations in the same way and order without it.
 from __future__ import annotations
 
 from looseleaf.errors import LooseleafError, Unavailable
-from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.registry import OWNER
 from looseleaf.values import FrozenDict, value
 
@@ -136,7 +135,7 @@ class Hooks:
             try:
                 implementation.call({name: view, "settings": self.settings})
             except Exception as error:
-                raise BrokenPlugin(
+                raise broken_plugin(
                     implementation.plugin, f"its {hook} failed with {_describe_error(error)}"
                 ) from error
         registry.freeze()
@@ -165,7 +164,7 @@ class Hooks:
                 ) from error
             if answer is not None:
                 if not _CHECKS[expected_kind](answer):
-                    raise BrokenPlugin(
+                    raise broken_plugin(
                         implementation.plugin, f"its {hook} gave {answer!r}, not {expected_kind}"
                     )
                 return answer
@@ -250,3 +249,10 @@ def find_implementations(defaults: object) -> dict[str, tuple[Implementation, ..
             arguments = code.co_varnames[1 : code.co_argcount]
             implementations[name] = (Implementation(OWNER, getattr(defaults, name), arguments),)
     return implementations
+
+
+def broken_plugin(*arguments: str) -> LooseleafError:
+    """Return the error of a plugin that fails, or gives what it must not."""
+    from looseleaf.errors.operations import BrokenPlugin
+
+    return BrokenPlugin(*arguments)
