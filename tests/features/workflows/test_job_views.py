@@ -76,7 +76,7 @@ def test_the_list_is_read_in_parts_and_by_status(press: Site) -> None:
 
 
 def test_a_page_follows_its_job_through_a_gate(press: Site, open_tab: OpenTab) -> None:
-    """It is never loaded again; what the reader opened stays open, and the focus where it is."""
+    """It is never loaded again; the draft at the gate is open, and stays so, as does the focus."""
     job = start(press, TEXT, GATE, REMEMBER)
     tab = open_tab(press)
     page = tab.open(f"{JOBS}/{job}")
@@ -84,7 +84,6 @@ def test_a_page_follows_its_job_through_a_gate(press: Site, open_tab: OpenTab) -
     page.evaluate("window.isTheSamePage = true")
     run_until(press, job, "waiting")
     page.locator(".job-state", has_text="waits for a call").wait_for()
-    page.locator(".packet summary").click()
     assert "A new album." in page.locator(".packet dd").first.inner_text()
     assert not find_faults(page)
     page.locator("#act-cancel").focus()
@@ -101,7 +100,8 @@ def test_a_page_follows_its_job_through_a_gate(press: Site, open_tab: OpenTab) -
     assert page.evaluate("window.isTheSamePage")
     page.locator("#job-memory a").click()
     page.wait_for_url("**/history/agent/MEMORY.md?revision=*")
-    assert "approved" in page.locator("#content").inner_text()
+    assert "A new album." in page.locator("#content").inner_text()
+    assert "approved" not in page.locator("#content").inner_text()
 
 
 def test_a_gate_is_opened_on_the_page(press: Site, open_tab: OpenTab) -> None:

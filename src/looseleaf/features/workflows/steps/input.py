@@ -9,7 +9,12 @@ from looseleaf.errors.features import InvalidStep, RequestFailed
 from looseleaf.features.workflows.packet import create_packet
 from looseleaf.features.workflows.sources import create_item, parse_feed, parse_json_items
 from looseleaf.features.workflows.step import StepOutcome, StepType
-from looseleaf.features.workflows.steps.texts import format_text
+from looseleaf.features.workflows.steps.texts import (
+    CALL,
+    find_material,
+    format_text,
+    read_body,
+)
 from looseleaf.values import FrozenDict
 
 TYPE_CHECKING = False
@@ -99,10 +104,16 @@ def _read_json(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _read_packet(run: StepRun) -> tuple[SourceItem, ...]:
-    """Return the newest packet of the job as an item, such as the data that started the job."""
+    """Return the newest packet of the job as an item, such as the data that started the job.
+
+    A call that opened a gate stands beside the text that it approves.
+    """
     if not run.packets:
         return ()
-    data = run.packets[0].data
+    packet = run.packets[0]
+    if packet.type == CALL:
+        packet = find_material(run.packets) or packet
+    data = (packet.type == CALL and read_body(packet)) or packet.data
     texts = {name: data[name] for name in ("title", "url") if isinstance(data.get(name), str)}
     content = data.get("content", data)
     return (create_item(identity=run.effect_key, content=format_text(content), **texts),)

@@ -10,7 +10,8 @@ from looseleaf.times import format_date, format_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from looseleaf.features.workflows.packet import Packet
     from looseleaf.features.workflows.step import StepRun
@@ -41,30 +42,62 @@ def list_names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PLACE.findall(template)))
 
 
-MATERIAL = ("ai_response", "item", "webhook", "task_result")  # packets that bring a text
+CALL = "webhook"  # the packet of a call that opened a gate
+MATERIAL = ("ai_response", "item", CALL, "task_result")  # packets that bring a text
 _USUAL = ("content", "title", "url", "id", "published")
+_OF_CALL = ("approved", "by", "note")  # what the page of a job and `jobs open-gate` may send
 
 
 def require_material(run: StepRun) -> Packet:
     """Return the newest packet that brings a text, or raise `InvalidStep`."""
-    for packet in run.packets:
-        if packet.type in MATERIAL:
+    packet = find_material(run.packets)
+    if packet is None:
+        raise InvalidStep(run.step.id, "no step before it gave a packet with a text")
+    return packet
+
+
+def find_material(packets: Iterable[Packet]) -> Packet | None:
+    """Return the newest packet that brings a text, or None.
+
+    A call that opened a gate approves the text before it, and stands beside that text. The call is
+    the text itself only if it brings a `content`, or if no step before it gave a text.
+    """
+    call = None
+    for packet in packets:
+        if packet.type == CALL and not _brings_content(packet):
+            call = call or packet
+        elif packet.type in MATERIAL:
             return packet
-    raise InvalidStep(run.step.id, "no step before it gave a packet with a text")
+    return call
+
+
+def _brings_content(call: Packet) -> bool:
+    content = read_body(call).get("content")
+    return isinstance(content, str) and bool(content.strip())
+
+
+def read_body(call: Packet) -> dict[str, Any]:
+    """Return the fields of the body of a call, empty for a body that is no object."""
+    body = call.data.get("body")
+    return dict(body) if isinstance(body, dict) else {}
 
 
 def build_template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
     """Build the texts for a template: from the packet, the job and the day.
 
     The day is that of the start of the job, so that a step that runs again after midnight gives
-    the same text.
+    the same text. The fields of the last call that opened a gate have `webhook.` before their names.
     """
     texts = dict.fromkeys(_USUAL, "")
     texts |= {name: format_text(entry) for name, entry in packet.data.items()}
-    if packet.type == "webhook":
-        texts["content"] = format_text(packet.data.get("body", ""))
+    if packet.type == CALL:
+        texts |= {"content": texts["body"]} | _list_fields(packet)
     if packet.type == "task_result":
         texts["content"] = format_text(packet.data.get("result", ""))
+    call = next((earlier for earlier in run.packets if earlier.type == CALL), None)
+    if call is not None:
+        texts |= {f"{CALL}.{name}": "" for name in _OF_CALL}
+        texts |= {f"{CALL}.{name}": text for name, text in _list_fields(call).items()}
     start = run.job.started_at or run.job.created_at
     return texts | {
         "date": format_date(start),
@@ -76,6 +109,10 @@ def build_template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
         "type": packet.type,
         "timestamp": packet.timestamp,
     }
+
+
+def _list_fields(call: Packet) -> dict[str, str]:
+    return {name: format_text(entry) for name, entry in read_body(call).items()}
 
 
 def fill_from_packet(run: StepRun, template: str, packet: Packet) -> str:

@@ -19,9 +19,11 @@ _SECRET_BYTES = 16
 
 
 def run_webhook_gate(run: StepRun) -> StepOutcome:
-    """Wait for a call; after the call, give its body as a packet."""
+    """Wait for a call; after the call, give its body as a packet beside the text it approves."""
     if run.signal is not None:
         run.parts.files.remove_gate(run.job, run.step.id)
+        if run.signal.get("approved") is False:
+            return StepOutcome(status="failed", reason="The call at the gate did not approve it.")
         packet = create_packet("webhook", {"body": dict(run.signal)}, now=run.parts.clock())
         return StepOutcome(packets=(packet,))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
@@ -49,7 +51,7 @@ def digest_secret(secret: str) -> str:
 WEBHOOK_GATE = StepType(
     name="webhook_gate",
     label="Webhook gate",
-    description="Wait for an inbound call to a one-time address, and give its body on.",
+    description="Wait for an inbound call to a one-time address before the next step runs.",
     run=run_webhook_gate,
     gives=("webhook",),
     settings={
