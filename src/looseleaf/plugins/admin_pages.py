@@ -6,6 +6,8 @@ a plugin's view is a plain function.
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from looseleaf.catalog import dispatch
 from looseleaf.errors import InvalidName
 from looseleaf.memory.registry import OWNER, NamedRegistry, check_word
@@ -13,7 +15,7 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, BinaryIO
 
     from looseleaf.catalog.context import Context
@@ -34,6 +36,28 @@ class UploadedFile:
 
 
 @value(kw_only=True)
+class ListPart:
+    """A part of a list that is too long for one page, and the addresses of the parts beside it."""
+
+    entries: tuple[Any, ...]
+    first: int  # entries before this part
+    total: int
+    earlier: str = ""  # the address of the part before, or "" if there is none
+    later: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the list has entries besides those of this part."""
+        return len(self.entries) < self.total
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+@value(kw_only=True)
 class Visit:
     """One request for an admin page: its context, its address and the fields of its form."""
 
@@ -51,6 +75,31 @@ class Visit:
             name: argument for name, argument in arguments.items() if argument is not None
         }
         return dispatch.run_operation(self.context, operation, json_arguments)
+
+    def cut(
+        self, entries: Sequence[Any], most: int, *, name: str, total: int = 0, links: bool = True
+    ) -> ListPart:
+        """Return the part of a list that the query asks for; the name tells lists of a page apart.
+
+        Templates show `more(part, "pages")` below it, so that no list is cut in silence. `total`
+        is the length of the list if `entries` are only its beginning. Without `links`, and after a
+        form, whose result has no address, the part is the first one.
+        """
+        text = self.query.get(f"from-{name}", "")
+        place = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        links = links and (not self.form or self.problem is not None)
+        first = min(place, max(0, len(entries) - 1)) // most * most if links else 0
+        last = min(first + most, len(entries))
+        return ListPart(
+            entries=tuple(entries[first:last]),
+            first=first,
+            total=max(total, len(entries)),
+            earlier=self._link_part(name, first - most) if links and first else "",
+            later=self._link_part(name, last) if links and last < len(entries) else "",
+        )
+
+    def _link_part(self, name: str, first: int) -> str:
+        return f"?{urlencode({**self.query, f'from-{name}': max(0, first)})}"
 
 
 @value

@@ -29,7 +29,7 @@ def show_backups(visit: Visit) -> Document | Redirect:
     name = visit.query.get("verify") if folder else ""
     data = {
         "folder": folder,
-        "backups": backups[:MOST],
+        "backups": visit.cut(backups, MOST, name="backups"),
         "newest": own_backups[0] if own_backups else None,
         "is_old": not own_backups or own_backups[0].age > OLD_SECONDS,
         "verdict": visit.run("looseleaf/verify-backup", name=name) if name else None,

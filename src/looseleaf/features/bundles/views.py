@@ -80,7 +80,7 @@ REASON_WORDS = {
 def list_bundles(visit: Visit) -> Document | Redirect:
     """List the agents that came from bundles, with the form that takes another bundle."""
     bundles = visit.run("looseleaf/list-bundles")
-    data = {"bundles": bundles[:MOST], "plan": None}
+    data = {"bundles": visit.cut(bundles, MOST, name="bundles"), "plan": None}
     return Document("bundles/bundles.html", "Bundles", data)
 
 
@@ -215,7 +215,7 @@ def preview_export(visit: Visit) -> Document | Redirect:
         "profile": profile,
         "profiles": PROFILE_WORDS,
         "preview": preview,
-        "files": preview.files[:MOST_FILES],
+        "files": visit.cut(preview.files, MOST_FILES, name="files"),
         "installed": _find_installed(visit, agent.slug),
     }
     return Document("bundles/export.html", "Export", data)

@@ -85,9 +85,9 @@ def _build_document(
         "agent": fields.get("agent", ""),
         "source_agent": fields.get("source_agent", ""),
         "report": report,
-        "pages": report.pages[:MOST_SHOWN] if report else (),
-        "workflows": report.workflows[:MOST_SHOWN] if report else (),
-        "left_out": report.left_out[:MOST_SHOWN] if report else (),
+        "pages": visit.cut(report.pages if report else (), MOST_SHOWN, name="pages"),
+        "workflows": visit.cut(report.workflows if report else (), MOST_SHOWN, name="workflows"),
+        "left_out": visit.cut(report.left_out if report else (), MOST_SHOWN, name="left_out"),
         "tags": TAGS,
         "refusal": problem,
     }

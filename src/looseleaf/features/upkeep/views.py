@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TASK = "daily_memory_generation"
 ADDRESS = "/admin/upkeep"
 SWITCH = "daily_memory_enabled"
-MOST_RUNS = 30
+MOST_RUNS, MOST_FETCHED = 30, 200  # in one list; of an agent
 WORDS = {
     "": "Never ran",
     "skipped": "Nothing to do",
@@ -81,7 +81,7 @@ def show_runs(visit: Visit) -> Document | Redirect:
     """Show the runs of one agent, and one of them with its ledger and its change."""
     agent = visit.parameters["agent"]
     runs: list[RunInfo] = visit.run(
-        "looseleaf/list-task-runs", task_type=TASK, agent=agent, limit=MOST_RUNS
+        "looseleaf/list-task-runs", task_type=TASK, agent=agent, limit=MOST_FETCHED
     )
     selection: UpkeepRun | None = None
     if runs:
@@ -92,7 +92,7 @@ def show_runs(visit: Visit) -> Document | Redirect:
         preview = visit.run("looseleaf/preview-upkeep", agent=agent)
     data = {
         "agent": agent,
-        "runs": runs,
+        "runs": visit.cut(runs, MOST_RUNS, name="runs"),
         "chosen": selection,
         "changes": split_diff_lines(selection.diff) if selection else [],
         "preview": preview,
@@ -133,9 +133,11 @@ def show_findings(visit: Visit) -> Document | Redirect:
     findings: list[LintFinding] = visit.run("looseleaf/lint-memory", agent=agent)
     data = {
         "agent": agent,
-        "findings": [
-            (finding, split_diff_lines(finding.diff)) for finding in findings[:MOST_SHOWN]
-        ],
+        "findings": visit.cut(
+            [(finding, split_diff_lines(finding.diff)) for finding in findings],
+            MOST_SHOWN,
+            name="findings",
+        ),
         "count": len(findings),
         "fixable": sum(finding.fixable for finding in findings),
         "rules": LINT_RULES,
@@ -203,7 +205,7 @@ def show_retention(visit: Visit) -> Document | Redirect:
         "reports": {report.task_type: report for report in reports},
         "is_preview": bool(reports),
         "total": sum(sum(report.counts.values()) for report in reports),
-        "past_runs": past_runs[:MOST_REPORTS],
+        "past_runs": visit.cut(past_runs, MOST_REPORTS, name="reports"),
         "prefix": PREFIX,
     }
     return Document("upkeep/retention.html", "Retention", data)

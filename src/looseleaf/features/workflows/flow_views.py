@@ -9,13 +9,13 @@ from looseleaf.errors import Invalid
 from looseleaf.features.workflows.definitions import CRON, MANUAL, ONE_TIME, QUEUE_MODES
 from looseleaf.features.workflows.job_views import build_job_address, list_recent_jobs
 from looseleaf.features.workflows.pipeline_views import (
+    FILE,
     build_file_form,
     build_pipeline_address,
     describe_slice,
     format_json,
     list_memory_choices,
     may_change,
-    read_choices,
     read_json,
     store_file,
 )
@@ -23,6 +23,7 @@ from looseleaf.features.workflows.schedules import INTERVALS
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import parse_time
 from looseleaf.values import value
+from looseleaf.web.admin.forms import read_selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,15 +74,14 @@ def list_schedules(visit: Visit) -> Document | Redirect:
     """List the schedules of flows and tasks, each with its next three times."""
     schedules: list[ScheduleInfo] = visit.run("looseleaf/list-schedules")
     agents = {agent.slug: agent for agent in visit.run("looseleaf/list-agents")}
+    part = visit.cut(schedules, MOST, name="schedules")
     rows = [
-        build_row(entry, is_changeable=may_change(visit, agents.get(entry.agent)))
-        for entry in schedules[:MOST]
+        build_row(entry, is_changeable=may_change(visit, agents.get(entry.agent))) for entry in part
     ]
     data = {
         "flows": [row for row in rows if row.link],
         "tasks": [row for row in rows if not row.link],
-        "count": len(schedules),
-        "is_cut": len(schedules) > MOST,
+        "schedules": part,
     }
     return Document("workflows/schedules.html", "Schedules", data)
 
@@ -170,6 +170,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
         "settings": {
             step.id: format_json(flow.step_settings.get(step.id, {})) for step in pipeline.steps
         },
+        "find": visit.query.get("find", ""),
         "choices": list_memory_choices(visit, agent.slug, flow.memory_files),
         "files": build_file_form(visit, "flow", flow.id, command),
         "slice": describe_slice(visit, flow=flow.id),
@@ -193,7 +194,11 @@ def change_flow(visit: Visit) -> Document | Redirect:
         visit.run("looseleaf/update-flow", **update, **fields)
         return Redirect(address, "The flow is saved.")
     if action == "memory":
-        visit.run("looseleaf/update-flow", **update, memory_files=read_choices(form))
+        visit.run(
+            "looseleaf/update-flow",
+            **update,
+            memory_files=read_selection(form, FILE, flow.memory_files),
+        )
         return Redirect(address, "The memory is saved. The prompt beside it shows the result.")
     if action == "queue":
         prompts = split_prompts(form.get("queue", ""))

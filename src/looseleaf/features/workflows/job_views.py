@@ -13,7 +13,7 @@ from looseleaf.features.workflows.jobs.job import ACTIVE, FINAL, SUCCESSES
 from looseleaf.features.workflows.pipeline_views import may_change
 from looseleaf.plugins.admin_pages import Document, Download, Redirect
 from looseleaf.times import parse_time
-from looseleaf.values import value
+from looseleaf.values import replace, value
 from looseleaf.web.admin.views.pages import build_page_link
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         WriteInfo,
     )
     from looseleaf.features.workflows.operations.artifacts import ArtifactContent, RunArtifacts
-    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.plugins.admin_pages import ListPart, Visit
 
 
 # Jobs and their steps as rows: the status in words, times, tokens and the pages they changed.
@@ -276,12 +276,13 @@ def find_gate(visit: Visit, job: JobInfo) -> str:
     return f"{visit.base}{gate.address}"
 
 
-def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
+def list_packets(visit: Visit, job: JobInfo) -> ListPart:
     """Describe the packets of a job, newest first."""
     packets: list[PacketInfo] = visit.run("looseleaf/show-job-packets", job=job.job_id)
     labels = {step.id: step.label or step.type for step in job.steps}
     views = []
-    for number, packet in enumerate(packets[:MOST_PACKETS]):
+    part = visit.cut(packets, MOST_PACKETS, name="packets")
+    for number, packet in enumerate(part, part.first):
         rows = _cut_rows(packet.data)
         title = str(packet.data.get("title") or packet.data.get("tool_name") or "")
         views.append(
@@ -295,7 +296,7 @@ def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
                 metadata=_cut_rows(packet.metadata),
             )
         )
-    return views
+    return replace(part, entries=tuple(views))
 
 
 def list_artifacts(visit: Visit, job: JobInfo) -> list[ArtifactView]:
@@ -486,7 +487,6 @@ def show_job(visit: Visit) -> Document | Redirect:
         "workflow": find_workflow(visit, job),
         "gate": find_gate(visit, job) if is_changeable else "",
         "packets": list_packets(visit, job),
-        "most_packets": MOST_PACKETS,
         "artifacts": list_artifacts(visit, job),
         "writes": link_writes(job.writes, job.agent),
         "has_worker_hint": job.status == "pending" and not job.next_attempt_at,

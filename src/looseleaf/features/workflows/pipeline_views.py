@@ -12,6 +12,7 @@ from looseleaf.features.workflows.endpoints import store_upload
 from looseleaf.features.workflows.parts import step_types_of
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
+from looseleaf.web.admin.forms import read_selection
 from looseleaf.web.admin.wording import INJECTED, describe_rule, name_candidate
 
 if TYPE_CHECKING:
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.features.workflows.documents import PipelineDocument
-    from looseleaf.features.workflows.operations.files import WorkflowFile
-    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.features.workflows.documents import FlowDocument, PipelineDocument
+    from looseleaf.plugins.admin_pages import ListPart, Visit
 
 
 # Uploaded files of pipelines and flows: the list, the limits, and a file of a form.
 
 
-MOST = 200  # files on one page
+MOST = 200  # files, pipelines, flows or choices in one list
+MOST_FLOWS = 20  # of one pipeline in the list of all
 
 
 @value
@@ -36,7 +37,7 @@ class FileForm:
 
     kind: str  # pipeline or flow
     id: int
-    files: tuple[WorkflowFile, ...]
+    files: ListPart  # of `WorkflowFile`
     most_bytes: int
     types: tuple[str, ...]
     command: str  # that uploads a file at the command line
@@ -49,7 +50,7 @@ def build_file_form(visit: Visit, kind: str, identifier: int, command: str) -> F
     return FileForm(
         kind,
         identifier,
-        tuple(files[:MOST]),
+        visit.cut(files, MOST, name="files"),
         settings.max_upload_bytes,
         settings.upload_types,
         command,
@@ -80,11 +81,16 @@ def list_pipelines(visit: Visit) -> Document | Redirect:
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     pipelines = visit.run("looseleaf/list-pipelines", agent=agent.slug)
     flows = visit.run("looseleaf/list-flows", agent=agent.slug)
+    by_pipeline: dict[int, list[FlowDocument]] = {pipeline.id: [] for pipeline in pipelines}
+    for flow in flows:
+        by_pipeline.setdefault(flow.pipeline_id, []).append(flow)
     data = {
         "agent": agent,
-        "pipelines": pipelines[:MOST],
-        "flows": flows[:MOST],
-        "count": len(pipelines),
+        "pipelines": visit.cut(pipelines, MOST, name="pipelines"),
+        "flows": {
+            number: visit.cut(entries, MOST_FLOWS, name=f"flows-{number}")
+            for number, entries in by_pipeline.items()
+        },
         "may_change": may_change(visit, agent),
     }
     return Document("workflows/pipelines.html", "Workflows", data)
@@ -111,8 +117,11 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
         "pipeline": pipeline,
         "settings": {step.id: format_json(step.settings) for step in pipeline.steps},
         "types": step_types_of(visit.context.parts).all(),
+        "find": visit.query.get("find", ""),
         "choices": list_memory_choices(visit, agent.slug, pipeline.memory_files),
-        "flows": visit.run("looseleaf/list-flows", pipeline=pipeline.id)[:MOST],
+        "flows": visit.cut(
+            visit.run("looseleaf/list-flows", pipeline=pipeline.id), MOST, name="flows"
+        ),
         "files": build_file_form(visit, "pipeline", pipeline.id, command),
         "slice": describe_slice(visit, pipeline=pipeline.id),
         "may_change": may_change(visit, agent),
@@ -137,7 +146,11 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
         visit.run("looseleaf/update-pipeline", **update, steps=read_steps(pipeline, form))
         return Redirect(address, "The steps are saved.")
     if action == "memory":
-        visit.run("looseleaf/update-pipeline", **update, memory_files=read_choices(form))
+        visit.run(
+            "looseleaf/update-pipeline",
+            **update,
+            memory_files=read_selection(form, FILE, pipeline.memory_files),
+        )
         return Redirect(address, "The memory is saved. The prompt beside it shows the result.")
     if action == "upload":
         return Redirect(f"{address}#files", store_file(visit, "pipeline", pipeline.id))
@@ -171,19 +184,18 @@ def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
     return find_requirement(visit.context.principal, "flows", shelf, owner=owner) is None
 
 
-def list_memory_choices(
-    visit: Visit, agent: str, selection: tuple[str, ...]
-) -> list[tuple[str, bool]]:
-    """List the pages that can be selected, each with whether it is selected; no core files."""
+def list_memory_choices(visit: Visit, agent: str, selection: tuple[str, ...]) -> ListPart:
+    """List the pages that can be selected, each with whether it is selected; no core files.
+
+    Those that are selected come first, in their order.
+    """
     pages = visit.run("datamachine/list-agent-files", agent=agent)
     names = [page.file for page in pages if page.layer == "agent" and not page.registered]
-    names += [name for name in selection if name not in names]
-    return [(name, name in selection) for name in sorted(names)][:MOST]
-
-
-def read_choices(form: Mapping[str, str]) -> list[str]:
-    """Read the boxes of the memory picker."""
-    return [name.removeprefix(FILE) for name in form if name.startswith(FILE)]
+    others = sorted(name for name in names if name not in selection)
+    words = visit.query.get("find", "").strip().casefold()
+    choices = [(name, True) for name in selection] + [(name, False) for name in others]
+    matches = [choice for choice in choices if words in choice[0].casefold()]
+    return visit.cut(matches, MOST, name="pages", total=len(choices))
 
 
 def read_steps(pipeline: PipelineDocument, form: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from looseleaf.errors import Invalid
 from looseleaf.web.http.authentication import FORM_PROOF, session_cookie_of
 from looseleaf.web.http.bodies import FORM, media_type_of
 from looseleaf.web.http.responses import RequestError
@@ -13,11 +15,14 @@ from looseleaf.web.uploads import FORM as FILE_FORM
 from looseleaf.web.uploads import read_form as read_file_form
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
 SURFACE = "admin"
 MOST_FIELDS = 1000
+SHOWN = "shown:"  # before a prefix of checkboxes: the field that names all of them
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -53,3 +58,19 @@ def parse_form(body: bytes) -> dict[str, str]:
         message = "The form is not UTF-8, or has too many fields."
         raise RequestError(400, "invalid_form", message) from None
     return dict(pairs)
+
+
+def read_selection(form: Mapping[str, str], prefix: str, selection: Iterable[str]) -> list[str]:
+    """Return a selection after a form that showed some of its choices: what it did not show stays.
+
+    `selection` is the one before. A template writes `shown(prefix, names)` beside the checkboxes;
+    a form without this field takes nothing away.
+    """
+    try:
+        shown = {str(name) for name in json.loads(form.get(SHOWN + prefix, "[]"))}
+    except (ValueError, TypeError):
+        raise Invalid("The form does not name its choices. Load the page again.") from None
+    before = list(selection)
+    names = [name for name in before if name not in shown or prefix + name in form]
+    checked = [name.removeprefix(prefix) for name in form if name.startswith(prefix)]
+    return names + [name for name in checked if name not in before]

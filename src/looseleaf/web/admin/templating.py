@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from looseleaf.files.mounts import format_size
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins.features import list_template_folders
 from looseleaf.times import DAY_SECONDS, format_minute
+from looseleaf.web.admin.forms import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from looseleaf.plugins.admin_pages import AdminPages, Document
+    from looseleaf.plugins.admin_pages import AdminPages, Document, ListPart
 
 FOLDER = str(files("looseleaf.web.admin").joinpath("templates"))
 PLUGINS = "plugins"  # the folder under which the loader has the templates of plugins
@@ -56,13 +58,38 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
         "size": format_size,
         "part": lambda text: quote(text, safe="/"),
     }
-    environment.globals |= {"plural": format_count}
+    environment.globals |= {"plural": format_count, "more": describe_part, "shown": name_shown}
     return environment
 
 
 def template_name_of(document: Document, owner: str) -> str:
     """Return the name of a document's template; a plugin's template is in its own folder."""
     return document.template if owner == OWNER else f"{PLUGINS}/{owner}/{document.template}"
+
+
+def describe_part(part: ListPart, noun: str) -> Markup:
+    """Say which part of a cut list is shown, with links to the parts beside it."""
+    if not part.is_cut:
+        return Markup()
+    last = part.first + len(part)
+    sentence = f"{part.first + 1:,} to {last:,} of {part.total:,} {noun}."
+    links = [("Earlier", part.earlier), ("More", part.later)]
+    buttons = [
+        Markup(' <a class="button" href="{}">{}<span class="unseen"> {}</span></a>').format(
+            address, label, noun
+        )
+        for label, address in links
+        if address
+    ]
+    return Markup('<p class="more-row part quiet">{}{}</p>').format(
+        sentence, Markup().join(buttons)
+    )
+
+
+def name_shown(prefix: str, names: Iterable[str]) -> Markup:
+    """Return the field that names the choices of a form, for `read_selection`."""
+    field = Markup('<input type="hidden" name="{}{}" value="{}">')
+    return field.format(SHOWN, prefix, json.dumps(list(names), ensure_ascii=False))
 
 
 def format_age(seconds: float) -> str:

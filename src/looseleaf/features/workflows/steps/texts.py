@@ -86,7 +86,7 @@ def build_template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
     """Build the texts for a template: from the packet, the job and the day.
 
     The day is that of the start of the job, so that a step that runs again after midnight gives
-    the same text. The fields of the last call that opened a gate have `webhook.` before their names.
+    the same text. Fields of the last call that opened a gate have `webhook.` before their names.
     """
     texts = dict.fromkeys(_USUAL, "")
     texts |= {name: format_text(entry) for name, entry in packet.data.items()}

@@ -13,6 +13,7 @@ from looseleaf.operations.agents import AgentSummary
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import value
+from looseleaf.web.admin.forms import read_selection
 from looseleaf.web.admin.wording import ROLE_WORDS, describe_rule, describe_token
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def list_deleted(visit: Visit) -> Document | Redirect:
     """List the deleted agents that can be restored."""
     agents = visit.run("looseleaf/list-deleted-agents")
     used_slugs = {agent.slug for agent in visit.run("looseleaf/list-agents")}
-    data = {"agents": agents[:MOST], "count": len(agents), "taken": used_slugs}
+    data = {"agents": visit.cut(agents, MOST, name="agents"), "taken": used_slugs}
     return Document("agents/deleted.html", "Deleted agents", data)
 
 
@@ -175,7 +176,7 @@ def show_access(visit: Visit) -> Document | Redirect:
     data = {
         "agent": agent,
         "grants": visit.run("looseleaf/list-grants", agent=agent.slug) if is_admin else None,
-        "tokens": None if tokens is None else tokens[:MOST_TOKENS],
+        "tokens": None if tokens is None else visit.cut(tokens, MOST_TOKENS, name="tokens"),
         "is_admin": is_admin,
         "roles": ROLES,
         "role_words": ROLE_WORDS,
@@ -325,7 +326,7 @@ def build_config(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any]
         "models": _build_models(form, config),
         "daily_memory": _build_daily(form),
         "memory_policy": _build_memory_policy(form),
-        "tool_policy": _build_tool_policy(form),
+        "tool_policy": _build_tool_policy(form, config),
     }
 
 
@@ -356,7 +357,7 @@ def _build_memory_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
     }
 
 
-def _build_tool_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
+def _build_tool_policy(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any] | None:
     mode = form.get("tool-mode", ALL)
     if mode == ALL:
         return None
@@ -364,7 +365,7 @@ def _build_tool_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
     return {
         "mode": mode,
         "tools": [*_list_checked(form, TOOL), *_split_lines(form, "other-tools")],
-        "categories": _list_checked(form, CATEGORY),
+        "categories": read_selection(form, CATEGORY, config.tool_policy.categories),
         **({"outside_tools": outside} if outside else {}),
     }
 

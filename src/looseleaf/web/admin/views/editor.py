@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 PREVIEW, MERGE = "preview", "merge"
+MOST_SECTIONS = 200  # in the outline
 
 
 def edit_page(visit: Visit) -> Document | Redirect:
@@ -62,7 +63,7 @@ def _show_editor(visit: Visit, header: PageHeader, text: str, version: str) -> D
         "text": text,
         "version": version,
         "html": render_page(text, header.agent, header.layer),
-        "sections": list_sections(text)[:200],
+        "sections": visit.cut(list_sections(text), MOST_SECTIONS, name="sections", links=False),
         "hidden": describe_hidden(text),
         "place": find_prompt_place(visit, header.file),
         "asks_shrink": isinstance(visit.problem, LossRefused),
@@ -168,7 +169,6 @@ def _read_base(visit: Visit, header: PageHeader, version: str) -> str | None:
 
 
 PREVIEW_PATH = "/admin/preview/{agent}/{layer}/{file:path}"
-MOST_SECTIONS = 200
 
 
 async def show_preview(request: Request) -> Response:

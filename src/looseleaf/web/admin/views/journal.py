@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from looseleaf.errors import Forbidden, Invalid, LooseleafError
 from looseleaf.memory.day import day_of, parse_date
 from looseleaf.memory.hidden_characters import describe_hidden
 from looseleaf.plugins.admin_pages import Document, Redirect
-from looseleaf.times import DAY_SECONDS, compute_day_start, format_date, weekday_of
+from looseleaf.times import (
+    DAY_SECONDS,
+    compute_day_start,
+    format_date,
+    parse_time,
+    weekday_of,
+)
 from looseleaf.values import value
 from looseleaf.web.admin.views.pages import build_page_link, render_page
 
@@ -210,7 +216,7 @@ def _search(visit: Visit, agent: str) -> dict[str, object]:
     query = visit.query.get("q", "").strip()
     since, until = (visit.query.get(name, "").strip() for name in ("since", "until"))
     data = {"query": query, "since": since, "until": until, "matches": [], "total": 0}
-    data |= {"notice_text": "", "refusal": ""}
+    data |= {"notice_text": "", "refusal": "", "earlier": ""}
     if not query:
         return data
     try:
@@ -231,7 +237,24 @@ def _search(visit: Visit, agent: str) -> dict[str, object]:
         for match in results.matches
         if (day := day_of(match.filename)) is not None
     ]
-    return data | {"matches": matches, "total": results.total, "notice_text": results.notice}
+    data |= {"matches": matches, "total": results.total, "notice_text": results.notice}
+    if len(matches) < results.total:
+        data |= _link_earlier(visit, agent, matches)
+    return data
+
+
+def _link_earlier(visit: Visit, agent: str, matches: list[JournalMatch]) -> dict[str, object]:
+    """Leave out the last day of a cut answer, which may have more lines, and link to it."""
+    last = matches[-1].date
+    whole_days = [match for match in matches if match.date != last]
+    until = last if whole_days else _day_before(last)
+    query = {name: visit.query[name] for name in ("q", "since") if visit.query.get(name)}
+    address = f"/admin/agents/{quote(agent)}/journal?{urlencode({**query, 'until': until})}"
+    return {"matches": whole_days or matches, "earlier": address}
+
+
+def _day_before(date: str) -> str:
+    return format_date(parse_time(f"{date}T00:00:00Z") - 1)
 
 
 def change_journal(visit: Visit) -> Document | Redirect:

@@ -69,10 +69,11 @@ def show_person(visit: Visit) -> Document | Redirect:
     data = {
         "user": user,
         "sentence": describe_user(user, grants),
-        "grants": grants[:MOST],
-        "grant_count": len(grants),
+        "grants": visit.cut(grants, MOST, name="roles"),
         "capabilities": [(name, CAPABILITY_WORDS[name]) for name in CAPABILITIES],
-        "credentials": _list_credentials(visit, user),
+        "credentials": visit.cut(
+            _list_credentials(visit, user), MOST_CREDENTIALS, name="credentials"
+        ),
         "kinds": KIND_WORDS,
         "describe_token": describe_token,
         "is_self": user.id == visit.context.principal.user_id,
@@ -94,7 +95,7 @@ def _list_credentials(visit: Visit, user: UserInfo) -> list[TokenInfo]:
     tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", user=user.id)
     now = visit.context.clock()
     valid = [token for token in tokens if not token.ended and not 0 < token.expires <= now]
-    return sorted(valid, key=lambda token: -token.created)[:MOST_CREDENTIALS]
+    return sorted(valid, key=lambda token: -token.created)
 
 
 def change_person(visit: Visit) -> Document | Redirect:
@@ -243,7 +244,7 @@ def list_requests(recent: RecentRequests, visit: Visit) -> Document | Redirect:
         or (show == "slow" and entry.seconds >= SLOW_SECONDS)
     ]
     data = {
-        "entries": entries[:MOST_REQUESTS],
+        "entries": visit.cut(entries, MOST_REQUESTS, name="requests"),
         "show": show,
         "kept": recent.capacity,
         "workers": visit.context.settings.workers,

@@ -11,8 +11,7 @@ from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.differences import diff_words
 from looseleaf.memory.hidden_characters import describe_hidden
 from looseleaf.memory.registry import EVERY_MODE
-from looseleaf.memory.scope import LAYERS, Where
-from looseleaf.memory.sections import list_sections
+from looseleaf.memory.scope import Where
 from looseleaf.memory.store import ABSENT
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.pages import PageText
     from looseleaf.memory.registry import RegisteredFile
     from looseleaf.operations.files import PageInfo, PagePath
-    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.plugins.admin_pages import ListPart, Visit
     from looseleaf.prompt.reports import Explanation
 
 
@@ -189,9 +188,8 @@ class LayerPages:
 
     layer: str
     name: str
-    pages: tuple[PageInfo, ...]
+    pages: ListPart
     missing: tuple[PagePath, ...]
-    count: int
 
 
 def list_pages(visit: Visit) -> Document | Redirect:
@@ -202,10 +200,12 @@ def list_pages(visit: Visit) -> Document | Redirect:
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     files = visit.run("datamachine/list-agent-files", agent=agent.slug)
     paths = visit.run("datamachine/list-injectable-memory-files", agent=agent.slug)
-    layers = [_build_layer(layer, files, paths) for layer in ("agent", "user", "shared", "network")]
+    layers = [
+        _build_layer(visit, layer, files, paths) for layer in ("agent", "user", "shared", "network")
+    ]
     data = {
         "agent": agent,
-        "layers": [group for group in layers if group.count or group.missing],
+        "layers": [group for group in layers if group.pages or group.missing],
         "shares": _compute_shares(visit),
     }
     return Document("memory/pages.html", f"Pages of {agent.name}", data)
@@ -248,26 +248,25 @@ def _explain(visit: Visit) -> Explanation | None:
     return explanation
 
 
-def _build_layer(layer: str, files: list[PageInfo], paths: list[PagePath]) -> LayerPages:
+def _build_layer(
+    visit: Visit, layer: str, files: list[PageInfo], paths: list[PagePath]
+) -> LayerPages:
     pages = [page for page in files if page.layer == layer]
     missing = [page for page in paths if page.layer == layer and not page.exists]
     order = {page.file: page.priority for page in paths}
     pages.sort(key=lambda page: (order.get(page.file, 1000), page.file))
-    return LayerPages(
-        layer, LAYER_NAMES[layer], tuple(pages[:MOST_PAGES]), tuple(missing), len(pages)
-    )
+    part = visit.cut(pages, MOST_PAGES, name=layer)
+    return LayerPages(layer, LAYER_NAMES[layer], part, tuple(missing))
 
 
 def read_page(visit: Visit) -> Document | Redirect:
-    """Show one page rendered, with its outline, its place in the prompt and its last changes."""
+    """Show one page rendered, with its place in the prompt and its last changes."""
     header = read_header(visit)
     data = {
         "page": header,
         "html": render_page(header.text, header.agent, header.layer),
-        "sections": list_sections(header.text)[:200],
         "hidden": describe_hidden(header.text),
         "place": find_prompt_place(visit, header.file),
-        "layers": LAYERS,
     }
     return Document("memory/page.html", header.file, data)
 
@@ -334,7 +333,7 @@ def show_history(visit: Visit) -> Document | Redirect:
         "text": text,
         "html": render_page(text, header.agent, header.layer) if text else "",
         "shows_text": visit.query.get("show") == "text",
-        "listed": tuple(reversed(header.revisions))[:MOST_LISTED],
+        "listed": visit.cut(header.revisions[::-1], MOST_LISTED, name="versions"),
         "is_present": revision.number == header.revisions[-1].number,
     }
     return Document("memory/history.html", f"History of {header.file}", data)

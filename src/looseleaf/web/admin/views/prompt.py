@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 PIPELINE = "pipeline"
 MODES = ("chat", PIPELINE, "system")
-MOST_WORKFLOWS = 200  # pipelines and flows, each, that the field offers
 MOST_CHARACTERS = 40_000  # of one block that is shown; a page has its own view
 
 
@@ -109,8 +108,8 @@ def _build_link(agent: str, mode: str, as_of: str) -> str:
 
 def list_workflows(visit: Visit, agent: str) -> list[tuple[str, str]]:
     """List the pipelines and flows of an agent as choices: a value for the form, and a name."""
-    pipelines = visit.run("looseleaf/list-pipelines", agent=agent)[:MOST_WORKFLOWS]
-    flows = visit.run("looseleaf/list-flows", agent=agent)[:MOST_WORKFLOWS]
+    pipelines = visit.run("looseleaf/list-pipelines", agent=agent)
+    flows = visit.run("looseleaf/list-flows", agent=agent)
     choices = []
     for pipeline in pipelines:
         choices.append((str(pipeline.id), pipeline.name))

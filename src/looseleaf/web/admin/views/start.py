@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
 from looseleaf.errors import Forbidden, Invalid, LooseleafError
 from looseleaf.mcp.clients.programs import CLIENTS
 from looseleaf.memory.day import is_in_journal
+from looseleaf.memory.search.results import BOUNDS
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
 
 if TYPE_CHECKING:
-    from looseleaf.memory.search.results import Match
-    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.memory.search.results import SearchResults
+    from looseleaf.plugins.admin_pages import ListPart, Visit
 
 
+MOST_OFFERED = 200  # agents
 _AROUND = 3  # lines of the prompt before and after the fact
 
 
@@ -25,7 +27,7 @@ def show_steps(visit: Visit) -> Document | Redirect:
     agent = visit.query.get("agent", "") or (agents[0].slug if agents else "")
     fact = visit.query.get("fact", "")
     data = {
-        "agents": agents[:200],
+        "agents": visit.cut(agents, MOST_OFFERED, name="agents"),
         "agent": agent,
         "fact": fact,
         "excerpt": _excerpt(visit, agent, fact) if fact and agent else (),
@@ -63,78 +65,113 @@ def _excerpt(visit: Visit, agent: str, fact: str) -> tuple[tuple[str, bool], ...
 # One search box: pages, journal and conversations.
 
 
+SEARCH = "/admin/search"
 MOST_AGENTS = 20  # that one search looks through
-MOST_MATCHES = 20  # of one agent or layer
-MOST_SESSIONS = 20
+MOST_MATCHES = 20  # of one place, if there are several
+MOST_OF_PLACE = 100  # of one place that was chosen
+MOST_SESSIONS = 50  # messages; the newest ones
+PLACES = {"user": "About you", "shared": "Shared"}
 
 
-@value
+@value(kw_only=True)
 class PlaceResults:
-    """The matches in one place: an agent's pages, its journal, or a layer."""
+    """The matches in one place: an agent's pages, or a layer."""
 
     place: str
     agent: str
     layer: str
-    matches: tuple[Match, ...]
-    total: int
+    matches: ListPart
+    address: str  # where all matches are shown; "" if they are
     notice: str
 
 
 def search(visit: Visit) -> Document | Redirect:
-    """Search everything that the signed-in person may read, or one agent if the query names it."""
+    """Search everything that the signed-in person may read, or what the query chooses of it."""
     query = visit.query.get("q", "").strip()
-    data = {"query": query, "groups": [], "messages": [], "problems": [], "agent": "", "left": 0}
+    slug, layer = visit.query.get("agent", ""), visit.query.get("in", "")
+    data: dict[str, Any] = {"query": query, "groups": [], "messages": (), "all": "", "left": None}
+    data["most_messages"] = MOST_SESSIONS
     if not query:
         return Document("search.html", "Search", data)
     agents = visit.run("looseleaf/list-agents")
-    slug = visit.query.get("agent", "")
     selection = [agent for agent in agents if agent.slug == slug]
-    places = selection or agents[:MOST_AGENTS]
-    groups: list[PlaceResults] = []
-    for agent in places:
-        groups += _search_place(visit, query, agent.slug, "agent")
-    first = places[0].slug if places else ""
-    for layer in ("user", "shared"):
-        groups += _search_place(visit, query, first, layer)
+    places = visit.cut(selection or agents, MOST_AGENTS, name="agents")
+    first = slug or (agents[0].slug if agents else "")
+    if layer in ("agent", *PLACES) and first:
+        groups = _search_place(visit, query, first, layer, is_alone=True)
+    else:
+        groups = []
+        for agent in places:
+            groups += _search_place(visit, query, agent.slug, "agent")
+        for name in PLACES if first else ():
+            groups += _search_place(visit, query, first, name)
+        data["messages"] = _search_sessions(visit, query)
+    is_part = bool(selection or layer)
     data |= {
         "groups": groups,
-        "messages": _search_sessions(visit, query),
-        "agent": slug if selection else "",
-        "left": 0 if selection else max(0, len(agents) - MOST_AGENTS),
+        "all": f"{SEARCH}?{urlencode({'q': query})}" if is_part else "",
+        "left": None if is_part else places,
     }
     return Document("search.html", f"Search: {query}", data)
 
 
-def _search_place(visit: Visit, query: str, agent: str, layer: str) -> list[PlaceResults]:
-    """Search one agent or layer; its journal is shown apart from its pages."""
-    if not agent:
-        return []
+def _search_place(
+    visit: Visit, query: str, agent: str, layer: str, *, is_alone: bool = False
+) -> list[PlaceResults]:
+    """Search the pages of one agent or layer; its journal, which comes last, is a place apart."""
+    most, limit = (MOST_OF_PLACE, BOUNDS.matches) if is_alone else (MOST_MATCHES, MOST_MATCHES)
+    place = {"query": query, "agent": agent, "layer": layer}
+    name = PLACES.get(layer, agent)
     try:
-        results = visit.run(
-            "datamachine/search-agent-memory",
-            query=query, agent=agent, layer=layer, limit=MOST_MATCHES, lines=1,
-        )  # fmt: skip
+        results: SearchResults = visit.run(
+            "datamachine/search-agent-memory", **place, limit=limit, lines=0
+        )
     except Forbidden:
         return []  # a layer that may not be read has no matches
     except LooseleafError as error:
-        return [PlaceResults(agent, agent, layer, (), 0, str(error))]
-    journal = tuple(match for match in results.matches if is_in_journal(match.filename))
-    pages = tuple(match for match in results.matches if match not in journal)
-    name = agent if layer == "agent" else {"user": "About you", "shared": "Shared"}[layer]
-    groups = []
-    if pages:
-        groups.append(PlaceResults(name, agent, layer, pages, results.total, results.notice))
-    if journal:
-        groups.append(PlaceResults(f"{name}, journal", agent, layer, journal, results.total, ""))
-    return groups
+        matches = visit.cut((), most, name="lines")
+        fields = {"place": name, "agent": agent, "layer": layer, "address": ""}
+        return [PlaceResults(**fields, matches=matches, notice=str(error))]
+    journal = _search_journal(visit, query, agent) if layer == "agent" and results.total else None
+    count = results.total - (journal.matches.total if journal else 0)
+    lines = [match for match in results.matches if not is_in_journal(match.filename)]
+    pages = PlaceResults(
+        place=name,
+        agent=agent,
+        layer=layer,
+        matches=visit.cut(lines, most, name="lines", total=count, links=is_alone),
+        address=""
+        if is_alone
+        else f"{SEARCH}?{urlencode({'q': query, 'agent': agent, 'in': layer})}",
+        notice=results.notice if is_alone else "",
+    )
+    return [group for group in (pages, journal) if group is not None and group.matches]
 
 
-def _search_sessions(visit: Visit, query: str) -> list[object]:
+def _search_journal(visit: Visit, query: str, agent: str) -> PlaceResults:
+    """Search the journal of an agent; its own page shows all matches."""
+    results: SearchResults = visit.run(
+        "datamachine/search-daily-memory", query=query, agent=agent, lines=0
+    )
+    return PlaceResults(
+        place=f"{agent}, journal",
+        agent=agent,
+        layer="agent",
+        matches=visit.cut(
+            results.matches, MOST_MATCHES, name="days", total=results.total, links=False
+        ),
+        address=f"/admin/agents/{quote(agent)}/journal?{urlencode({'q': query})}",
+        notice="",
+    )
+
+
+def _search_sessions(visit: Visit, query: str) -> ListPart:
+    """Search the conversations; without the right to chat there are no matches."""
     try:
         sessions = visit.run("looseleaf/search-chat-sessions", query=query, limit=MOST_SESSIONS)
     except LooseleafError:
-        return []  # without the right to chat there are no matches
-    return list(sessions)
+        sessions = []
+    return visit.cut(sessions, MOST_MATCHES, name="messages")
 
 
 # The help sheet: every keyboard shortcut of the scripts.
