@@ -22,6 +22,9 @@ from looseleaf.catalog.dispatch import invoke
 GROUP = "serve"
 BARE = "bare Starlette, same bytes from memory"
 TARGET = 2.0  # half as many requests in the same time
+SELECTOR_TARGET = 1.5
+PAGE = "/datamachine/v1/files/agent/MEMORY.md"
+SELECTORS = ("agent=alpha", "agent_id=1", "user_id=1")
 CONNECTIONS = 16
 _READY_SECONDS = 30.0
 _IDLE_SECONDS, _IDLE_SHARE = 1.0, 0.05  # busy for less than this share of a second
@@ -69,6 +72,10 @@ def measure(bench: Bench) -> Iterator[Row]:
         yield from _compare_servers(bench, servers, request, "GET MEMORY.md", wrong=wrong)
         as_json = _build_request("GET", {"authorization": f"Bearer {token}"})
         yield from _compare_servers(bench, servers, as_json, "the same as JSON")
+        for selector in SELECTORS:
+            named = _build_request("GET", headers, f"{PAGE}?{selector}")
+            title = f"GET MEMORY.md?{selector}"
+            yield from _compare_servers(bench, servers, named, title, target=SELECTOR_TARGET)
         conditional = _build_request("GET", {**headers, "if-none-match": "*"})
         yield from _compare_servers(bench, servers, conditional, "304", target=None)
         reason = _build_request("GET", {**headers, "x-looseleaf-reason": "benchmark"})
@@ -214,9 +221,7 @@ def _connect(port: int) -> socket.socket:
     return connection
 
 
-def _build_request(
-    method: str, headers: dict[str, str], path: str = "/datamachine/v1/files/agent/MEMORY.md"
-) -> bytes:
+def _build_request(method: str, headers: dict[str, str], path: str = PAGE) -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "host: localhost"]
     lines += [f"{name}: {text}" for name, text in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode()

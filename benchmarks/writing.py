@@ -73,7 +73,7 @@ def _measure_append(
 
 
 def _build_peer_put(bench: Bench, stack: ExitStack, text: str) -> Callable[[], object] | None:
-    """Return a call that stores the same page in LangGraph, or None if it is not installed."""
+    """Return a call that puts the same page into LangGraph, or None if it is not installed."""
     try:
         from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
     except ImportError:

@@ -47,11 +47,14 @@ def run_operation(
     """
     if isinstance(operation, str):
         operation = find_operation(context, operation)
-    return run_parsed(
-        context,
-        operation,
-        parse_arguments(operation, _merge_agent_names(context, json_arguments or {})),
-    )
+    return run_parsed(context, operation, parse_call(context, operation, json_arguments or {}))
+
+
+def parse_call(
+    context: Context, operation: Operation, json_arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call as its function takes them, or raise `InvalidArgument`."""
+    return parse_arguments(operation, _merge_agent_names(context, json_arguments))
 
 
 def _merge_agent_names(context: Context, json_arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,11 +29,34 @@ CONDITIONS: dict[str, Callable[[bytes], Headers]] = {
 }
 
 
-async def ask(app: Any, path: str, headers: Headers) -> tuple[int, dict[bytes, bytes], bytes]:  # noqa: ANN401 - an application
+# Queries that select a page, for a user with the agents ada (1) and bob (2).
+SELECTORS = [
+    b"agent=ada", b"agent=bob", b"agent=1", b"agent_id=2", b"agent_slug=ada", b"agent=%61da",
+    b"agent=ada&agent_id=1", b"user_id=1&agent=bob", b"user_id=0&agent=bob",
+    b"layer=agent&agent=bob", b"layer=shared&agent=ada",
+    b"filename=MEMORY.md&agent=ada", b"agent=ada&", b"agent[]=ada",
+]  # fmt: skip
+# Queries that ask for something else, or are wrong.
+OTHER_QUERIES = [
+    b"user=1", b"agent_id=0&agent=ada", b"agent=nobody", b"agent=", b"agent", b"&",
+    b"agent_id=3", b"agent=ada&agent_id=2", b"agent=ada&agent=ada", b"user=99",
+    b"user=1.5", b"user_id=one", b"layer=nowhere",
+    b"filename=SOUL.md&agent=ada", b"section=Facts&agent=ada", b"section=&agent=ada",
+    b"position=1&agent=ada", b"as_of=1&agent=ada", b"as_of=&agent=ada", b"color=red&agent=ada",
+    b"agent=%ff", b"agent=\xff", b"agent=ada" + 300 * b"&",
+]  # fmt: skip
+
+
+async def ask(
+    app: Any,  # noqa: ANN401 - an application
+    path: str,
+    headers: Headers,
+    query: bytes = b"",
+) -> tuple[int, dict[bytes, bytes], bytes]:
     """Ask an application without a server; return status, headers and body."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
-        "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "scheme": "http", "path": path, "raw_path": path.encode(), "query_string": query,
         "root_path": "", "headers": [(b"host", b"localhost"), *headers],
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
     }  # fmt: skip
@@ -67,6 +90,75 @@ def test_both_ways_give_the_same_answer(
     fast = asyncio.run(ask(guard, path, headers))
     monkeypatch.setattr(FastPageReads, "_read_plain_page", lambda *_: None)
     assert fast == asyncio.run(ask(guard, path, headers))
+
+
+class Ways:
+    """The two ways to read a page, and how often the fast one has answered."""
+
+    def __init__(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.guard: Any = site.server.config.app
+        self.answers_fast = 0
+        self.is_usual = False
+        find_page = FastPageReads._read_plain_page
+
+        def read(reads: FastPageReads, scope: Any) -> Any:  # noqa: ANN401 - as the method
+            answer = None if self.is_usual else find_page(reads, scope)
+            self.answers_fast += answer is not None
+            return answer
+
+        monkeypatch.setattr(FastPageReads, "_read_plain_page", read)
+
+    async def compare(self, path: str, headers: Headers, query: bytes) -> bool:
+        """Require the same answer from both ways, twice; return whether the fast one gave it."""
+        self.answers_fast = 0
+        for _ in range(2):  # the second time, what was decided the first time is still known
+            self.is_usual = False
+            fast = await ask(self.guard, path, headers, query)
+            self.is_usual = True
+            assert fast == await ask(self.guard, path, headers, query), query
+        return self.answers_fast == 2
+
+
+def test_both_ways_give_the_same_answer_to_every_selector(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever agent, user or layer is named, with whatever rights and headers."""
+    site.run("looseleaf/create-agent", slug="bob")
+    site.user("reader")
+    site.run("looseleaf/grant-role", user="reader", agent="ada", role="viewer")
+    users = [site.token(user="admin"), site.token(user="reader")]
+    bearers = [
+        (b"authorization", f"Bearer {token}".encode())
+        for token in (*users, site.token(agent="ada"), site.token(agent="bob"))
+    ]
+    tag = site.ask("GET", f"{PAGE}/MEMORY.md?agent=ada", users[0]).headers["etag"].encode()
+    extras: list[Headers] = [[(b"if-none-match", tag)], [(b"x-looseleaf-reason", b"why")]]
+    ways = Ways(site, monkeypatch)
+
+    async def compare_all() -> None:
+        for query in (*SELECTORS, *OTHER_QUERIES):
+            for bearer in bearers:
+                await ways.compare(f"{PAGE}/MEMORY.md", [bearer], query)
+            for headers in (*ACCEPTS[1:], *extras):
+                await ways.compare(f"{PAGE}/MEMORY.md", [bearers[0], *headers], query)
+            await ways.compare(f"{PAGE}/RULES.md", [bearers[0]], query)
+
+    asyncio.run(compare_all())
+
+
+def test_the_fast_way_answers_every_selector(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that names its agent is answered as fast as one that need not."""
+    site.run("looseleaf/create-agent", slug="bob")
+    bearer = (b"authorization", f"Bearer {site.token(user='admin')}".encode())
+    ways = Ways(site, monkeypatch)
+
+    async def list_fast(queries: list[bytes]) -> set[bytes]:
+        path = f"{PAGE}/MEMORY.md"
+        return {query for query in queries if await ways.compare(path, [bearer], query)}
+
+    missing = {b"layer=shared&agent=ada"}  # there is no shared page of this name
+    assert asyncio.run(list_fast(SELECTORS)) == set(SELECTORS) - missing
+    assert asyncio.run(list_fast(OTHER_QUERIES)) == set()
 
 
 def test_a_version_that_a_client_has_is_not_sent_again(site: Site) -> None:

@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from looseleaf.catalog import dispatch
@@ -185,6 +186,9 @@ TEMPLATE = f"{PREFIX}{{file:page}}"
 # How long the right of a token to read a page is cached; the page itself is read every time.
 DECISION_SECONDS = MOMENT_SECONDS
 _MAX_DECISIONS = 4096
+_MAX_QUERY = 256  # a longer query is left to the application, so that decisions stay small
+# The arguments that select a page; a query with another one asks for a part or a past version.
+_SELECTORS = frozenset(("file", "where"))
 # A request with one of these headers needs more than the page as it is.
 _SPECIAL_HEADERS = frozenset((b"if-match", b"x-looseleaf-reason"))
 _NONE_MATCH = b"if-none-match"
@@ -203,7 +207,7 @@ class FastPageReads:
     def __init__(self, authenticator: Authenticator) -> None:
         self.authenticator = authenticator
         self._pages = authenticator.workspace.pages
-        self._decisions: dict[tuple[bytes, str], tuple[float, PageScope]] = {}
+        self._decisions: dict[tuple[bytes, str, bytes], tuple[float, PageScope]] = {}
 
     def answer(self, scope: Scope) -> FastAnswer | None:
         """Return status, headers and body of the answer, or None if the application must answer."""
@@ -221,7 +225,7 @@ class FastPageReads:
     def _read_plain_page(self, scope: Scope) -> tuple[bytes, str, bytes | None] | None:
         """Read the type, version and body of a page; no body if the client has this version."""
         path = scope["path"]
-        if not path.startswith(PREFIX) or scope["method"] != "GET" or scope["query_string"]:
+        if not path.startswith(PREFIX) or scope["method"] != "GET":
             return None
         headers: dict[bytes, bytes] = scope[HEADERS_BY_NAME]
         accept = headers.get(b"accept")
@@ -234,7 +238,9 @@ class FastPageReads:
         ):
             return None
         try:
-            page_scope = self._find_allowed_page(headers.get(b"authorization", b""), path)
+            page_scope = self._find_allowed_page(
+                headers.get(b"authorization", b""), path, scope["query_string"]
+            )
             page = self._pages.read(page_scope) if page_scope is not None else None
             if page_scope is None or not isinstance(page, Found):
                 return None
@@ -249,19 +255,25 @@ class FastPageReads:
             return None  # the application reports the error
         return kind or _JSON, page.hash, body
 
-    def _find_allowed_page(self, authorization: bytes, path: str) -> PageScope | None:
+    def _find_allowed_page(self, authorization: bytes, path: str, query: bytes) -> PageScope | None:
         """Find the page, if the token may read it, or None if the application must decide."""
-        now = time.monotonic()
-        decision = self._decisions.get((authorization, path))
+        now, key = time.monotonic(), (authorization, path, query)
+        decision = self._decisions.get(key)
         if decision is not None and now < decision[0]:
             return decision[1]
-        context = self.authenticator.by_token(authorization)
+        context = self.authenticator.by_token(authorization) if len(query) <= _MAX_QUERY else None
         if context is None:
             return None
-        file = path[len(PREFIX) :]
-        dispatch.run_parsed(context, find_operation(context, READ_PAGE), {"file": file})
+        operation = find_operation(context, READ_PAGE)
+        arguments: dict[str, Any] = {"file": path[len(PREFIX) :]}
+        if query:
+            parameters = from_query(operation, QueryParams(query).multi_items())
+            arguments = dispatch.parse_call(context, operation, combine(arguments, parameters))
+            if not _SELECTORS.issuperset(arguments):
+                return None
+        dispatch.run_parsed(context, operation, arguments)
         if len(self._decisions) >= _MAX_DECISIONS:
             self._decisions.clear()
-        page_scope = scope_of(context, file, DEFAULT_WHERE)
-        self._decisions[authorization, path] = (now + DECISION_SECONDS, page_scope)
+        page_scope = scope_of(context, arguments["file"], arguments.get("where", DEFAULT_WHERE))
+        self._decisions[key] = (now + DECISION_SECONDS, page_scope)
         return page_scope
