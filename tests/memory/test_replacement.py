@@ -8,6 +8,7 @@ from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors.pages import LossRefused
+from looseleaf.memory.pages import Saved
 from looseleaf.memory.replacement import SMALL_BYTES, find_placeholder
 from looseleaf.operations import daily, history, memory
 
@@ -54,16 +55,24 @@ def test_a_section_that_takes_the_page_along_is_held_to_the_same(context: Contex
     assert text(context) == "# Soul\n\n## Identity\n\ngone\n"
 
 
-def test_a_core_page_is_not_emptied_by_an_empty_text(context: Context) -> None:
-    """However small it is; clearing is an operation of its own, and one flag does it, too."""
-    write(context, "- one fact")
-    with pytest.raises(LossRefused, match="empty"):
-        write(context, "")
-    memory.clear_page(context, "SOUL.md")
-    assert text(context) == ""
-    write(context, "- one fact")
-    write(context, "", allow_shrink=True)
-    assert text(context) == ""
+def test_an_empty_text_clears_a_core_page(context: Context) -> None:
+    """However large it is, as the operation of its own does; the history keeps the text."""
+    for empty in (lambda: write(context, ""), lambda: memory.clear_page(context, "SOUL.md")):
+        write(context, LONG)
+        empty()
+        assert text(context) == ""
+        revision = history.list_revisions(context, "SOUL.md")[-2].number
+        assert memory.read_memory(context, "SOUL.md", as_of=str(revision)).content == LONG
+
+
+def test_deleting_a_section_is_held_to_the_same_bound(context: Context) -> None:
+    """Nearly all of a page is not lost by naming one section, unless that is meant."""
+    write(context, LONG)
+    with pytest.raises(LossRefused, match="shrink"):
+        memory.delete_section(context, "Identity", file="SOUL.md")
+    assert text(context) == LONG
+    memory.delete_section(context, "Identity", file="SOUL.md", allow_shrink=True)
+    assert text(context) == "# Soul\n\n"
 
 
 def test_small_core_pages_and_other_pages_may_shrink(context: Context) -> None:
@@ -149,18 +158,26 @@ def test_a_day_of_the_journal_and_a_restored_version(context: Context) -> None:
     assert text(context) == "short"
 
 
-def test_appending_is_free_of_all_this(context: Context) -> None:
-    """What is added takes nothing away, whatever it says."""
+@pytest.mark.parametrize("kind", ["page", "section", "day"])
+def test_an_addition_ends_with_no_placeholder_either(context: Context, kind: str) -> None:
+    """It would stand in every prompt; the refusal asks for the text without it."""
+
+    def append(text: str) -> Saved:
+        if kind == "page":
+            return memory.append_page(context, "SOUL.md", text)
+        if kind == "section":
+            return memory.update_memory(context, "Identity", text, file="SOUL.md", mode="append")
+        return daily.write_day(context, text, "2026-04-17")
+
     write(context, LONG)
-    memory.append_page(context, "SOUL.md", "[rest of file unchanged]")
-    memory.update_memory(
-        context, "Identity", "[rest of file unchanged]", file="SOUL.md", mode="append"
-    )
-    assert text(context).startswith(LONG.rstrip())
+    daily.write_day(context, "- before", "2026-04-17")
+    with pytest.raises(LossRefused, match="Leave that line out"):
+        append("- one\n[rest of file unchanged]")
+    assert append("- one").changed
 
 
 def test_the_flag_has_one_name_wherever_a_text_is_replaced() -> None:
-    """Every operation that takes the place of a text can be told that it is meant."""
+    """Every operation that replaces or takes away a text can be told that it is meant."""
     names = {
         name
         for name, operation in CATALOG.items()
@@ -171,4 +188,5 @@ def test_the_flag_has_one_name_wherever_a_text_is_replaced() -> None:
         "datamachine/upload-agent-file",
         "datamachine/update-agent-memory",
         "datamachine/daily-memory-write",
+        "datamachine/delete-agent-memory-section",
     }

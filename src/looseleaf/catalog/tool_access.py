@@ -104,6 +104,15 @@ _SCOPE_OF_SEEDS = {
     "description": "Ignored: whose memory it is follows from the conversation.",
 }
 _PLACE = ("file", "section", "position")
+# The ways out that a refusal of a change names.
+_CONFIRMATIONS = ("if_match", "allow_shrink")
+_CONFIRMATION_SCHEMAS = {
+    "if_match": _build_text_schema("The hash of the page as it was read, to change no other."),
+    "allow_shrink": {
+        "type": "boolean",
+        "description": "For a change that was refused because the page loses most of its text.",
+    },
+}
 _UPDATE = "datamachine/update-agent-memory"
 
 AGENT_MEMORY = ModelTool(
@@ -129,6 +138,7 @@ AGENT_MEMORY = ModelTool(
             "A question, or some words that the page should be about, for find."
         ),
         "query": _build_text_schema("The exact text to find in a line, for search."),
+        **_CONFIRMATION_SCHEMAS,
         ORIGIN: ORIGIN_SCHEMA,
         "user_id": _SCOPE_OF_SEEDS,
         "agent_id": _SCOPE_OF_SEEDS,
@@ -137,12 +147,14 @@ AGENT_MEMORY = ModelTool(
         "get": Action("datamachine/get-agent-memory", _PLACE),
         "update": Action(
             _UPDATE,
-            (*_PLACE, "content", "mode"),
+            (*_PLACE, "content", "mode", *_CONFIRMATIONS),
             ("section", "content"),
             defaults={"mode": "set"},
         ),
         "append": Action(_UPDATE, (*_PLACE, "content"), ("section", "content"), {"mode": "append"}),
-        "delete": Action("datamachine/delete-agent-memory-section", _PLACE, ("section",)),
+        "delete": Action(
+            "datamachine/delete-agent-memory-section", (*_PLACE, *_CONFIRMATIONS), ("section",)
+        ),
         "list_sections": Action(
             "datamachine/list-agent-memory-sections", ("file",), result="sections"
         ),
@@ -165,13 +177,16 @@ AGENT_DAILY_MEMORY = ModelTool(
         "query": _build_text_schema("The text to find, for search."),
         "from": _build_text_schema("The first day of a search."),
         "to": _build_text_schema("The last day of a search."),
+        **_CONFIRMATION_SCHEMAS,
         ORIGIN: ORIGIN_SCHEMA,
         "user_id": _SCOPE_OF_SEEDS,
     },
     {
         "read": Action("datamachine/daily-memory-read", ("date",)),
         "write": Action(
-            "datamachine/daily-memory-write", ("date", "content", "mode"), ("content",)
+            "datamachine/daily-memory-write",
+            ("date", "content", "mode", *_CONFIRMATIONS),
+            ("content",),
         ),
         "list": Action("datamachine/daily-memory-list", result="months"),
         "search": Action("datamachine/search-daily-memory", ("query", "from", "to"), ("query",)),

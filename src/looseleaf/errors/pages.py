@@ -92,17 +92,13 @@ class VersionRequired(Invalid):
 
 
 class LossRefused(Invalid):
-    """A replacement that would lose most of a page, most likely by mistake."""
+    """A change that would lose most of a page, or keep a placeholder, most likely by mistake."""
 
     code = "loss_refused"
 
-    def __init__(self, filename: str, why: str) -> None:
+    def __init__(self, filename: str, why: str, advice: str) -> None:
         self.filename, self.why = filename, why
-        super().__init__(
-            f"{filename} was not replaced: {why}. Send the whole text. If this is meant, repeat it "
-            "with allow_shrink (--allow-shrink at the command line); clearing a page is an "
-            "operation of its own."
-        )
+        super().__init__(f"{filename} was not changed: {why}. {advice}")
 
 
 class TooLarge(Invalid):

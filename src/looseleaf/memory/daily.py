@@ -76,7 +76,8 @@ class DailyMemory:
             head = page or ("" if self.pages.exists(scope) else day.heading)
             return append_lines(head, content)
 
-        return self.pages.edit(scope, add, change=replace(change, operation="append"))
+        addition = replace(change, operation="append")
+        return self.pages.edit(scope, add, change=addition, replacement=content)
 
     def delete(
         self, text: str | None, *, change: Change, if_match: str | None = None

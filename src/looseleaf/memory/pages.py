@@ -129,7 +129,8 @@ class MemoryPages:
         def add(page: str) -> str:
             return sections.append_lines(page, text)
 
-        return self.edit(scope, add, change=replace(change, operation="append"))
+        addition = replace(change, operation="append")
+        return self.edit(scope, add, change=addition, replacement=text)
 
     def clear(
         self, scope: Scope, *, change: Change, if_match: str | None = None
@@ -208,7 +209,8 @@ class MemoryPages:
         def add(page: str) -> str:
             return sections.append_to_section(page, name, text, position=position)
 
-        return self.edit(scope, add, change=replace(change, operation="append to section"))
+        addition = replace(change, operation="append to section")
+        return self.edit(scope, add, change=addition, replacement=text)
 
     def delete_section(
         self, scope: Scope, name: str | None, *, change: Change, position: int | None = None
@@ -228,7 +230,10 @@ class MemoryPages:
     def edit(
         self, scope: Scope, edit: TextEdit, *, change: Change, replacement: str | None = None
     ) -> Saved:
-        """Change a page by a function of its text ("" for a new page), under its lock."""
+        """Change a page by a function of its text ("" for a new page), under its lock.
+
+        `replacement` is the text that a caller gave for a page or section, which must be complete.
+        """
         content = None if replacement is None else _encode(scope.filename, replacement)
 
         def edit_bytes(page: bytes | None) -> bytes:
@@ -244,10 +249,7 @@ class MemoryPages:
         *,
         replacement: bytes | None = None,
     ) -> Saved:
-        """Change a page under its lock, where every condition of the change is checked.
-
-        `replacement` is the new text of a page or section, which must be complete.
-        """
+        """Change a page under its lock, where every condition of the change is checked."""
         file = self._require_editable(scope, change)
         store = self.store_for(scope)
         needs_check = change.precondition is not None and not store.capabilities.preconditions
@@ -267,7 +269,7 @@ class MemoryPages:
             if may_lose and current and not change.allow_shrink:
                 from looseleaf.memory.replacement import Replacement, refuse_loss
 
-                texts = (current, new_content, replacement or b"")
+                texts = (current, new_content, replacement)
                 is_core = file is not None and file.protected
                 refuse_loss(scope.filename, Replacement(*texts, is_core), change)
             return new_content

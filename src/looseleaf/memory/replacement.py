@@ -1,4 +1,4 @@
-"""Replacements that lose most of a page by mistake: recognized, so that they can be refused."""
+"""Changes that lose most of a page by mistake: recognized, so that they can be refused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 512  # a core page below this size may be replaced by any text
 SHRINK = 10  # a replacement has at least a tenth of the bytes
-# Operations that name what they lose: a version, a section, or the exact text.
-_MEANT = ("clear", "restore", "delete section", "replace", "remove", COMPOSE)
+# Operations that name what they lose: a version, or the exact text.
+_MEANT = ("clear", "restore", "replace", "remove", COMPOSE)
+_ADDING = ("append", "append to section")
+_DELETING = "delete section"
+# The way out of a refusal; every operation that is held to the rule takes the argument.
+REPEAT = "If this is meant, repeat it with allow_shrink (--allow-shrink at the command line)."
+REPEAT_WHOLE = f"Send the whole text. {REPEAT}"
 _LONGEST = 120  # characters of a line that can be a placeholder
 # Words of the placeholders that models write instead of a text that they should repeat: for the
 # part, for its state, and fillers. A line with any other word is no placeholder.
@@ -125,29 +130,32 @@ _ENDINGS = ("]", ")", ">", "}", "…", "...", "*/")
 
 @value
 class Replacement:
-    """A page before and after a change, and the text, if any, that takes the place of another."""
+    """A page before and after a change, and the new text, if the change was given one whole."""
 
     before: bytes
     after: bytes
-    text: bytes
+    text: bytes | None
     is_core: bool
 
 
 def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None:
-    """Raise `LossRefused` if a replacement is most likely not the whole text."""
-    if change.operation in _MEANT:
+    """Raise `LossRefused` if a new text is most likely not whole, or a page loses most of itself.
+
+    An empty text is no mistake of that kind: it clears the page, as the operation of its own does.
+    """
+    if change.operation in _MEANT or (replacement.text == b"" and not replacement.after):
         return
     before, after = replacement.before, replacement.after
-    placeholder = find_placeholder(replacement.text)
+    placeholder = find_placeholder(replacement.text or b"")
     if placeholder and placeholder != find_placeholder(before):
-        raise LossRefused(filename, f"the new text ends with the placeholder {placeholder!r}")
-    if not replacement.is_core:
-        return
-    if not after:
-        raise LossRefused(filename, f"the new text is empty, and the page has {len(before)} bytes")
-    if len(before) >= SMALL_BYTES and len(after) * SHRINK < len(before):
+        reason = f"the new text ends with the placeholder {placeholder!r}"
+        adds = change.operation in _ADDING
+        raise LossRefused(filename, reason, "Leave that line out." if adds else REPEAT_WHOLE)
+    if replacement.is_core and len(before) >= SMALL_BYTES and len(after) * SHRINK < len(before):
         reason = f"a core page would shrink from {len(before)} bytes to {len(after)}"
-        raise LossRefused(filename, reason)
+        raise LossRefused(
+            filename, reason, REPEAT if change.operation == _DELETING else REPEAT_WHOLE
+        )
 
 
 def find_placeholder(text: bytes) -> str:

@@ -148,6 +148,7 @@ def delete_section(
     position: int | None = None,
     where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
+    allow_shrink: bool = False,
 ) -> Saved:
     """Remove one section of a page; its text stays in the history.
 
@@ -158,9 +159,10 @@ def delete_section(
             several sections have the same name.
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
             page that must not exist yet; any other version is refused.
+        allow_shrink: Whether the page may lose most of its text, which is refused otherwise.
     """
     scope = scope_of(context, file, where)
-    change = context.change("delete section", if_match=if_match)
+    change = context.change("delete section", if_match=if_match, allow_shrink=allow_shrink)
     return context.pages.delete_section(scope, section, change=change, position=position)
 
 

@@ -237,6 +237,7 @@ def _append(options: SharedOptions, place: Target, content: str) -> None:
 @page_option
 @position_option
 @if_match_option
+@allow_shrink_option
 @with_shared_options(*CHANGE)
 def delete(
     options: SharedOptions,
@@ -245,10 +246,12 @@ def delete(
     if_match: str | None,
     *,
     page: bool,
+    allow_shrink: bool,
 ) -> None:
     """Delete one section of a page, or a whole page.
 
-    The text stays in the history. Core pages cannot be deleted; clear them instead.
+    The text stays in the history. Core pages cannot be deleted; clear them instead. Without
+    --allow-shrink, no section is deleted that is nearly all of a core page.
     """
     from looseleaf.operations import memory
 
@@ -256,7 +259,7 @@ def delete(
     if not place.whole:
         result = memory.delete_section(
             options.open(), place.section, file=place.file, position=place.position,
-            where=options.where, if_match=if_match,
+            where=options.where, if_match=if_match, allow_shrink=allow_shrink,
         )  # fmt: skip
         print_saved(options, f"Deleted {place.title}", result, section=place.section)
         return

@@ -462,6 +462,7 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
         open_journal(agent_context.with_permission("write"), where)
         content = draft_entry(session, entries, model_of(context, agent, "system"))
         refuse_assembled_text({"content": content})
-        receipt = write_day(agent_context, content, where=where)
+        # However the model ends its summary, nobody is there to write it anew.
+        receipt = write_day(agent_context, content, where=where, allow_shrink=True)
     sessions.change(session.id, journaled=entries[-1].number)
     return (receipt.filename, receipt.revision) if receipt is not None else ("", 0)
