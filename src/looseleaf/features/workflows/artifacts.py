@@ -45,7 +45,8 @@ class DailyMemoryArtifact:
         date: The day, as YYYY-MM-DD.
         source: daily-memory.
         bundle_relative_path: The place of the day in a bundle.
-        content: The whole day as it is now; if it cannot be read, the text that was written.
+        content: The whole day as the job left it, or the text that was written, if that revision
+            is no longer kept.
     """
 
     type: str
@@ -70,7 +71,8 @@ class AgentMemoryArtifact:
         section: The section that was written last, or "" if that is not known.
         source: agent-memory.
         bundle_relative_path: The place of the page in a bundle.
-        content: The whole page as it is now; if it cannot be read, the text that was written.
+        content: The whole page as the job left it, or the text that was written, if that revision
+            is no longer kept.
     """
 
     type: str

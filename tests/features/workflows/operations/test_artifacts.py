@@ -25,6 +25,8 @@ from looseleaf.features.workflows.operations.artifacts import (
     show_transcript,
 )
 from looseleaf.features.workflows.parts import definitions_of, jobs_of
+from looseleaf.operations.daily import write_day
+from looseleaf.operations.memory import append_page
 
 JOURNAL = '/call agent_daily_memory {"action": "write", "content": "- News published"}'
 STEPS = (
@@ -101,8 +103,15 @@ def test_a_job_leaves_its_artifacts(workspace: Workspace) -> None:
         "daily_memory": {"egress": ["pr-body"], "bundle_relative_path": "a/b.md"}
     }
     assert artifacts.policy_provenance.source == "flow_snapshot"
-    for ref in artifacts.artifact_refs:
-        assert hydrate_artifact(workspace.context, ref).content
+    contents = [hydrate_artifact(workspace.context, ref).content for ref in artifacts.artifact_refs]
+    assert all(contents)
+    # Whatever is written after the job, its artifacts are what it left.
+    write_day(workspace.context, "- a later run", date)
+    append_page(workspace.context, "MEMORY.md", "- a later fact")
+    assert get_run_artifacts(workspace.context, job.id) == artifacts
+    assert contents == [
+        hydrate_artifact(workspace.context, ref).content for ref in artifacts.artifact_refs
+    ]
     transcript = json.loads(show_transcript(workspace.context, job.id).content)
     assert [entry["role"] for entry in transcript["messages"]] == [
         "user",

@@ -47,8 +47,8 @@ def state(*calls: tuple[Packet, MemoryWrite], agent_id: int = 2, **metadata: obj
 
 
 def test_two_writes_of_a_day_are_one_artifact() -> None:
-    """To the letter: the keys, their order, and the whole day as it is now."""
-    pages = {DAY: "# 2026-04-17\n\n- one\n- two\n"}
+    """To the letter: the keys, their order, and the whole day as the second write left it."""
+    pages = {(DAY, 4): "# 2026-04-17\n\n- one\n- two\n"}
     failed = Packet(
         "tool_result",
         WHEN,
@@ -63,7 +63,9 @@ def test_two_writes_of_a_day_are_one_artifact() -> None:
         {},
         {"draft": StepOutcome(packets=(*outcome.packets, failed), writes=outcome.writes)},
     )
-    artifacts = build_artifacts(job, "ada", lambda scope: pages.get(scope.filename))
+    artifacts = build_artifacts(
+        job, "ada", lambda scope, revision: pages.get((scope.filename, revision))
+    )
     (artifact,) = artifacts.daily_memory_artifacts
     assert list(as_dict(artifact).items()) == [
         ("type", "agent_daily_memory"),
@@ -72,7 +74,7 @@ def test_two_writes_of_a_day_are_one_artifact() -> None:
         ("date", "2026-04-17"),
         ("source", "daily-memory"),
         ("bundle_relative_path", "memory/agent/daily/2026/04/17.md"),
-        ("content", pages[DAY]),
+        ("content", pages[DAY, 4]),
     ]
     assert [tool.tool_name for tool in artifacts.successful_tool_calls] == [
         "agent_daily_memory"
@@ -97,7 +99,7 @@ def test_a_day_that_cannot_be_read_falls_back_to_what_was_written(
     """Under the heading of the day, once; without a text there is no artifact."""
     arguments = {"content": content} if content is not None else {}
     job = state(call("agent_daily_memory", DAY, 3, **arguments))
-    artifacts = build_artifacts(job, "ada", lambda _scope: None)
+    artifacts = build_artifacts(job, "ada", lambda _scope, _revision: None)
     assert [item.content for item in artifacts.daily_memory_artifacts] == (
         [artifact] if artifact else []
     )
@@ -112,7 +114,7 @@ def test_pages_have_artifacts_where_a_bundle_has_a_place_for_them() -> None:
     )
     reads: list[Scope] = []
 
-    def read_page(scope: Scope) -> str | None:
+    def read_page(scope: Scope, _revision: int) -> str | None:
         reads.append(scope)
         return "# Agent Memory\n" if scope.filename == "MEMORY.md" else None
 
@@ -138,7 +140,7 @@ def test_pages_have_artifacts_where_a_bundle_has_a_place_for_them() -> None:
 def test_a_job_without_an_agent_has_no_artifacts_of_memory() -> None:
     """There is nobody whose memory it would be."""
     job = state(call("agent_daily_memory", DAY, 3, content="- x"), agent_id=0)
-    artifacts = build_artifacts(job, "", lambda _scope: "text")
+    artifacts = build_artifacts(job, "", lambda _scope, _revision: "text")
     assert not artifacts.daily_memory_artifacts
     assert not artifacts.agent_memory_artifacts
 
@@ -151,7 +153,9 @@ def test_files_are_found_by_their_references() -> None:
         "bytes": 3,
         "sha256": "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356",
     }
-    artifacts = build_artifacts(state(artifact_files=[entry]), "ada", lambda _scope: None)
+    artifacts = build_artifacts(
+        state(artifact_files=[entry]), "ada", lambda _scope, _revision: None
+    )
     file = artifacts.find_file(parse_reference(entry["ref"]))
     assert file == ArtifactFile(**entry)
     assert artifacts.artifact_refs == (entry["ref"],)

@@ -27,7 +27,6 @@ from looseleaf.features.workflows.steps.webhook_gate import MOST_GATE_BYTES, dig
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.scope import Scope
-from looseleaf.memory.store import Missing
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import FrozenDict, value
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from looseleaf.features.workflows.jobs.job import MemoryWrite
     from looseleaf.features.workflows.jobs.queue import JobState
 
-    PageReader = Callable[[Scope], str | None]
+    PageReader = Callable[[Scope, int], str | None]  # a page as of one of its revisions
 
 
 # The artifacts that a job leaves for other programs, built from its recorded outcomes.
@@ -110,7 +109,7 @@ class JobArtifacts:
 
 
 def build_artifacts(state: JobState, agent_slug: str, read_page: PageReader) -> JobArtifacts:
-    """Build the artifacts of a job from its recorded outcomes and the pages as they are now."""
+    """Build the artifacts of a job from its recorded outcomes and the revisions that it made."""
     job = state.job
     tools = list(_list_tool_results(state))
     writes = _list_writes(state, tools)
@@ -194,7 +193,8 @@ def _build_daily_artifacts(
             by_file.setdefault(entry.write.filename, []).append(entry)
     for filename, entries in by_file.items():
         day = day_of(filename)
-        content = read_page(Scope("agent", 0, agent_id, filename))
+        revision = entries[-1].write.revision
+        content = read_page(Scope("agent", 0, agent_id, filename), revision)
         if content is None:
             content = _format_day(str(day), "\n".join(entry.content for entry in entries))
         if content:
@@ -234,7 +234,8 @@ def _build_memory_artifacts(
             place = f"memory/{_USER_PAGE}"
         if not place:
             continue
-        content = read_page(Scope(layer, write.user_id, write.agent_id, filename))  # type: ignore[arg-type]
+        scope = Scope(layer, write.user_id, write.agent_id, filename)  # type: ignore[arg-type]
+        content = read_page(scope, write.revision)
         if content is None:
             parts = [f"## {e.section}\n{e.content}" if e.section else e.content for e in entries]
             content = "\n".join(parts).strip()
@@ -503,15 +504,18 @@ def _open_artifacts(context: Context, job_id: int) -> tuple[JobState, JobArtifac
     job = find_job(context, job_id)
     state = jobs_of(context.parts).jobs.state(job.id)
     slug = context.parts.agents.resolve(job.agent_id).slug if job.agent_id else ""
-    return state, build_artifacts(state, slug, lambda scope: _read_page(context, scope))
+
+    def read_page(scope: Scope, revision: int) -> str | None:
+        return _read_page(context, scope, revision)
+
+    return state, build_artifacts(state, slug, read_page)
 
 
-def _read_page(context: Context, scope: Scope) -> str | None:
-    """Read a page as the principal may, or None if that is not possible."""
+def _read_page(context: Context, scope: Scope, revision: int) -> str | None:
+    """Read a page as the job left it and the principal may, or None if that is not possible."""
     try:
         if not context.principal.is_local:
             allow_page(context, scope)
-        page = context.pages.read(scope)
-        return None if isinstance(page, Missing) else decode_text(scope.filename, page.content)
+        return decode_text(scope.filename, context.read_past(scope, str(revision)))
     except LooseleafError:
         return None
