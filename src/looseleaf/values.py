@@ -119,6 +119,12 @@ def as_dict(instance: object) -> dict[str, object]:
     return {name: getattr(instance, name) for name in field_names(type(instance))}
 
 
+def list_required_fields(kind: type) -> list[str]:
+    """Return the names of the fields of a value that have no default; none for other classes."""
+    defaults = getattr(kind, "_defaults", None)
+    return [] if defaults is None else [n for n in field_names(kind) if n not in defaults]
+
+
 def _init(self: object, *positional: object, **keywords: object) -> None:
     """Set the fields one by one; a class with many instances gets a compiled version.
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,7 +16,7 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke, run_operation
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.resolution import scope_of
-from looseleaf.catalog.schemas import build_input_schema
+from looseleaf.catalog.schemas import build_input_schema, parse_arguments
 from looseleaf.errors import Forbidden, InvalidArgument, InvalidName
 from looseleaf.errors.operations import OperationMissing
 from looseleaf.errors.pages import AgentMissing, DailyMemoryOff, InvalidPolicy
@@ -102,7 +106,9 @@ def test_a_wrong_argument_is_refused(
 
 def test_a_number_inside_an_argument_is_exact(workspace: Workspace) -> None:
     """If the operation names it; people's own objects may hold any number."""
-    with pytest.raises(InvalidArgument, match="other cannot be used: it must be integer"):
+    with pytest.raises(
+        InvalidArgument, match=r"other cannot be used: other\.agent must be integer"
+    ):
         invoke(workspace.context, "looseleaf/diff-prompts", {"other": {"agent": 2**53}})
     policy = {"name": "News", "tool_policy": {"seen": 2**60}}
     with pytest.raises(InvalidPolicy, match="seen"):
@@ -233,3 +239,67 @@ def test_a_question_finds_the_page_on_every_way_and_as_of_a_time(workspace: Work
     assert ranked["pages"][0]["filename"] == "studio.md"
     journal = invoke(context, "datamachine/search-daily-memory", {"query": question})
     assert (journal["matches"], journal["ranked"]) == ([], [])
+
+
+WRONG: dict[str, object] = {"string": "x", "integer": 3, "object": {}}  # by its own type
+RIGHT = {"string": "x", "integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+Fault = tuple[str, Any]  # the place of a wrong value, and the argument that has it
+
+
+def kinds(schema: dict[str, Any]) -> list[str]:
+    """List the JSON types that a schema takes."""
+    return [option["type"] for option in schema.get("anyOf", (schema,)) if "type" in option]
+
+
+def inner_faults(schema: dict[str, Any], place: str) -> Iterator[Fault]:
+    """Yield an argument with a wrong value for each place inside of it, at any depth."""
+    for option in schema.get("anyOf", (schema,)):
+        if "items" in option:
+            yield from faults(option["items"], f"{place}[0]", lambda entry: [entry])
+        properties = option.get("properties", {})
+        for name, part in properties.items():
+            others = {
+                field: RIGHT[kinds(properties[field])[0]]
+                for field in option.get("required", ())
+                if field != name
+            }
+            yield from faults(part, f"{place}.{name}", partial(_with_field, others, name))
+
+
+def _with_field(others: dict[str, Any], name: str, entry: object) -> dict[str, Any]:
+    return {**others, name: entry}
+
+
+def faults(schema: dict[str, Any], place: str, around: Callable[[Any], Any]) -> Iterator[Fault]:
+    """Yield a wrong value at a place, and those inside of it."""
+    possible = {"number": "integer"}
+    expected = {possible.get(kind, kind) for kind in kinds(schema)}
+    wrong = [document for kind, document in WRONG.items() if expected and kind not in expected]
+    if wrong:
+        yield place, around(wrong[0])
+    for inner_place, entry in inner_faults(schema, place):
+        yield inner_place, around(entry)
+
+
+FAULTS = [
+    pytest.param(name, argument, place, document, id=f"{name}-{place}")
+    for name in sorted(CATALOG)
+    for argument, schema in build_input_schema(CATALOG[name])["properties"].items()
+    for place, document in inner_faults(schema, argument)
+]
+
+
+@pytest.mark.parametrize(("name", "argument", "place", "document"), FAULTS)
+def test_an_error_inside_an_argument_names_its_place(
+    name: str, argument: str, place: str, document: object
+) -> None:
+    """Of every list and object that an operation takes: the place, and what it must be."""
+    with pytest.raises(InvalidArgument, match=rf" {re.escape(place)} must be "):
+        parse_arguments(CATALOG[name], {argument: document})
+
+
+def test_a_missing_field_of_a_record_is_named(workspace: Workspace) -> None:
+    """By its place, too, and never by the words of Python."""
+    given = {"message": "hello", "attachments": [{"name": "a.png"}]}
+    with pytest.raises(InvalidArgument, match=r"attachments\[0\]\.\w+ is missing"):
+        invoke(workspace.context, "datamachine/send-message", given)

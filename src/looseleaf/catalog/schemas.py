@@ -28,10 +28,11 @@ from looseleaf.catalog.signature import (
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.scope import LAYERS, Where
 from looseleaf.schema_check import find_problem
+from looseleaf.values import list_required_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Mapping
+    from collections.abc import Callable, Collection, Container, Iterator, Mapping
     from typing import Any
 
     from looseleaf.catalog.operation import Operation
@@ -98,7 +99,13 @@ def _build_argument_record(record: Record) -> Schema:
         fields[field.name] = build_argument_schema(field.type) | (
             {"description": text} if text else {}
         )
-    return {"type": "object", "properties": fields, "additionalProperties": False}
+    required = list_required_fields(record.kind)
+    return {
+        "type": "object",
+        "properties": fields,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
 
 
 def _build_simple_schema(simple_type: Plain | Choice) -> Schema:
@@ -223,7 +230,7 @@ def parse_arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> 
         _check(key, argument, _build_annotation_schema(operation.run, parameters[name][0]))
         try:
             operation_arguments[name] = _convert_argument(operation, argument, parameters[name][0])
-        except TypeError as error:  # a record with a missing or an unknown field
+        except TypeError as error:  # a record of a plugin with a missing field
             raise InvalidArgument(key, str(error)) from None
     for name, (_, default) in parameters.items():
         if default is REQUIRED and name not in operation_arguments:
@@ -263,27 +270,25 @@ def _takes_where(run: Callable[..., Any]) -> bool:
 
 
 def _check(name: str, argument: object, argument_type: Schema) -> None:
-    problem = find_problem(argument_type, argument)
-    if problem is None and not _is_exact(argument, argument_type):
-        problem = f"it must be integer, of at most {LARGEST_INTEGER}"
+    problem = find_problem(argument_type, argument, name)
+    if problem is None:
+        place = next(_find_large_numbers(argument, argument_type, name), None)
+        problem = place and f"{place} must be integer, of at most {LARGEST_INTEGER}"
     if problem is not None:
-        raise InvalidArgument(name, problem)
+        # The sentence of the error names the argument; a place inside of it is named in full.
+        is_whole = problem.startswith(f"{name} ")
+        raise InvalidArgument(name, f"it{problem.removeprefix(name)}" if is_whole else problem)
 
 
-def _is_exact(argument: object, argument_type: Schema) -> bool:
-    """Return whether every number that the schema names is exact in JSON and in databases."""
-    if isinstance(argument, int):
-        return abs(argument) <= LARGEST_INTEGER
-    options = argument_type.get("anyOf", (argument_type,))
-    if isinstance(argument, list):
-        parts = [(item, option.get("items", {})) for option in options for item in argument]
-    elif isinstance(argument, dict):
-        parts = [
-            (argument[name], part)
-            for option in options
-            for name, part in option.get("properties", {}).items()
-            if name in argument
-        ]
-    else:
-        return True
-    return all(_is_exact(*part) for part in parts)
+def _find_large_numbers(argument: object, argument_type: Schema, place: str) -> Iterator[str]:
+    """Yield the place of each number of the schema that is not exact in JSON and in databases."""
+    if isinstance(argument, int) and abs(argument) > LARGEST_INTEGER:
+        yield place
+    for option in argument_type.get("anyOf", (argument_type,)):
+        if isinstance(argument, list):
+            for number, item in enumerate(argument):
+                yield from _find_large_numbers(item, option.get("items", {}), f"{place}[{number}]")
+        elif isinstance(argument, dict):
+            for name in option.get("properties", {}).keys() & argument.keys():
+                part = option["properties"][name]
+                yield from _find_large_numbers(argument[name], part, f"{place}.{name}")

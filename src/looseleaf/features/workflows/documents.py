@@ -233,8 +233,8 @@ def read_pipeline(fields: Mapping[str, Any]) -> Pipeline:
 def read_steps(steps: Iterable[Any]) -> tuple[Step, ...]:
     """Read the steps of a file, or raise `InvalidWorkflow`; a step without an id is new."""
     rows = tuple(steps)
-    for step in rows:
-        _check_fields(step, StepFile, "step")
+    for number, step in enumerate(rows):
+        _check_fields(step, StepFile, PIPELINE, path=f"steps[{number}]")
     return tuple(Step(**step) for step in rows)
 
 
@@ -270,7 +270,9 @@ _FIELD_SCHEMAS: dict[str, dict[str, Any]] = {  # by the annotation of a field
 }
 
 
-def _check_fields(fields: object, kind: type, noun: str, *, required: tuple[str, ...] = ()) -> None:
+def _check_fields(
+    fields: object, kind: type, noun: str, *, path: str = "", required: tuple[str, ...] = ()
+) -> None:
     """Raise `InvalidWorkflow` if JSON has unknown, missing or mistyped fields of a class."""
     schema = {
         "type": "object",
@@ -282,6 +284,6 @@ def _check_fields(fields: object, kind: type, noun: str, *, required: tuple[str,
         "required": required,
         "additionalProperties": False,
     }
-    problem = find_problem(schema, fields)
+    problem = find_problem(schema, fields, path)
     if problem is not None:
         raise InvalidWorkflow(noun, problem)
