@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import httpx2
 import pytest
@@ -9,11 +11,15 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from looseleaf import Workspace
+from looseleaf.access.principals import EVERYTHING, Principal
+from looseleaf.catalog.dispatch import run_parsed
 from looseleaf.catalog.model_tools import list_all_tools, list_model_tools, run_tool
-from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.operation_tools import list_operation_tools
+from looseleaf.catalog.operation import CATALOG, Operation
+from looseleaf.catalog.operation_tools import format_tool_name, list_operation_tools, tools_of
 from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.tool_access import MODEL_TOOLS
+from looseleaf.errors.operations import ToolDenied
 from tests.web.fixtures import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
@@ -164,3 +170,52 @@ def test_a_tool_that_is_allowed_allows_its_equivalents(site: Site) -> None:
     request = build_request(site.workspace.context, "chat")
     answer = run_tool(site.workspace.context, request, "agent_memory", {"action": "get"})
     assert answer["success"], answer
+
+
+def test_a_denied_operation_is_denied_by_every_name_it_has(workspace: Workspace) -> None:
+    """An address of REST is another name of an operation; every surface runs it by dispatch."""
+    for operation in CATALOG.values():
+        policy = {"mode": "deny", "tools": [tool_names(operation)[0]]}
+        agent = workspace.agents.configure("ada", {"tool_policy": policy})
+        everything = frozenset((EVERYTHING,))
+        principal = Principal(kind="token", user_id=1, capabilities=everything, agent_id=agent.id)
+        context = workspace.acting(principal=principal, surface="test")
+        # The mode of the tool that is denied; nothing else is looked at before.
+        mode = dict(tools_of(operation)[0].fixed_arguments) if tools_of(operation) else {}
+        with pytest.raises(ToolDenied):
+            run_parsed(context, operation, mode)
+
+
+def tool_names(operation: Operation) -> list[str]:
+    """Name the tools of an operation; without any, it counts under its own name."""
+    return [tool.name for tool in tools_of(operation)] or [format_tool_name(operation.name)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "method", "path"),
+    [
+        ("compose_prompt", "GET", "/prompt?mode=chat"),
+        ("list_agents", "GET", "/agents"),
+        ("send_message", "POST", "/chat"),
+        ("upload_flow_file", "POST", "/files"),
+    ],
+)
+def test_a_route_is_bound_by_the_policy_of_the_agent(
+    site: Site, tool: str, method: str, path: str
+) -> None:
+    """Also one with a handler of its own: nothing is asked of a model, and no file is stored."""
+    site.workspace.agents.configure("ada", {"tool_policy": {"mode": "deny", "tools": [tool]}})
+    body: dict[str, Any] = {"json": {"message": "hello"}}
+    if path == "/files":
+        body = {"files": {"file": ("a.txt", b"x")}}
+    answer = site.ask(method, f"{API}{path}", site.token(), **(body if method == "POST" else {}))
+    assert (answer.status_code, answer.json()["code"]) == (403, "tool_denied")
+
+
+def test_an_allow_list_says_nothing_about_what_is_no_tool(site: Site) -> None:
+    """Whoever may talk to an agent may do so, whichever tools its model has."""
+    policy = {"tool_policy": {"mode": "allow", "tools": ["agent_memory"]}}
+    site.workspace.agents.configure("ada", policy)
+    answer = site.ask("POST", f"{API}/chat", site.token(), json={"message": ""})
+    assert answer.json()["code"] == "empty_message"
+    assert site.ask("GET", f"{API}/prompt?mode=chat", site.token()).status_code == 403

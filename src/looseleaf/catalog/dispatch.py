@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # Operations with these permissions add their own entry to the audit, with the change itself.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
 AGENT_NAMES = ("agent", "agent_id", "agent_slug")
-PAGES = "memory"  # the category of every way to read or change pages
 _NOT_WRITTEN = ("old",)  # the argument of a change that takes text out of a page
 _BASE64 = "data"  # the argument of a change that has the bytes of a file
 _WORKFLOWS = ("pipeline", "flow")
@@ -81,11 +80,11 @@ def run_parsed(
 ) -> object:
     """Run an operation with arguments as its function takes them; changes go into the audit."""
     require_precondition_kept(context, operation)
-    if context.principal.agent_id and PAGES in operation.categories:
+    if context.principal.agent_id:
         # Found anew for each operation, and once: a policy that changed during a turn binds it.
         agent = context.parts.agents.resolve(context.principal.agent_id)
         context = replace(context, permission=operation.permission, acting_agent=agent)
-        # A tool that a policy denies is denied as a resource and as a file, too.
+        # A tool that a policy denies is denied as a resource, a file and an address of REST, too.
         require_operation(context, operation, operation_arguments)
     elif context.acting_agent is not None:
         context = replace(context, acting_agent=None)  # that of the operation that runs this one

@@ -15,6 +15,7 @@ from looseleaf.access.principals import (
 )
 from looseleaf.catalog.operation_tools import (
     VARIANTS,
+    find_tool_refusal,
     format_tool_name,
     list_operation_tools,
     tools_of,
@@ -566,10 +567,13 @@ def require_operation(
     """Raise `ToolDenied` if the policy denies the tool that these arguments amount to.
 
     An operation may be several tools, one for each `mode`: denying the tool that replaces text
-    leaves the tool that appends.
+    leaves the tool that appends. An allow list says nothing about what is no tool of any model,
+    such as sending a message to the agent.
     """
     agent = find_acting_agent(context)
     if agent is None or not agent.configuration.has_tool_policy:
+        return
+    if agent.configuration.tool_policy.mode == "allow" and find_tool_refusal(operation):
         return
     properties = build_input_schema(operation)["properties"]
     for name, fixed_arguments in _list_tools(operation):

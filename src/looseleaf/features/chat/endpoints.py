@@ -15,6 +15,7 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas import parse_arguments
+from looseleaf.catalog.tool_access import require_operation
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.operations import Unauthenticated
 from looseleaf.features.chat import operations
@@ -49,6 +50,7 @@ async def talk(request: Request, endpoint: Endpoint) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, endpoint.operation)
     dispatch.require_precondition_kept(context, operation)
+    require_operation(context, operation, {})
     query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
     kind = media_type_of(request)
     body = await parse_object(await body_of(request, operation), kind)

@@ -12,6 +12,7 @@ from starlette.responses import StreamingResponse
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.tool_access import require_operation
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.features import JobMissing
 from looseleaf.errors.operations import Unauthenticated
@@ -200,6 +201,7 @@ async def upload_file(request: Request, endpoint: Endpoint) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, endpoint.operation)
     dispatch.require_precondition_kept(context, operation)
+    require_operation(context, operation, {})
     query = from_query(operation, request.query_params.multi_items())
     if not request.headers.get("content-type", "").lower().startswith(FORM):
         kind = media_type_of(request)
