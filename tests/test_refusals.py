@@ -71,7 +71,8 @@ def over_mcp(site: Site) -> Ask:
         tools = [tool for tool in tools_of(CATALOG[name]) if fixes(tool.fixed_arguments, arguments)]
         if not tools:
             return None
-        given = {key: arguments[key] for key in arguments.keys() - tools[0].fixed_arguments.keys()}
+        implied = tools[0].implied_arguments
+        given = {key: arguments[key] for key in arguments.keys() - implied.keys()}
         answer = methods.run_tool(features, context, {"name": tools[0].name, "arguments": given})
         text = json.dumps(answer["structuredContent"], ensure_ascii=False)
         return Reply(not answer["isError"], text)

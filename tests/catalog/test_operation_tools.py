@@ -22,6 +22,7 @@ from looseleaf.catalog.operation_tools import (
 from looseleaf.errors import Forbidden, InvalidArgument
 from looseleaf.errors.operations import ToolMissing
 from looseleaf.errors.pages import AgentMissing, AssembledText, DailyMemoryOff
+from looseleaf.values import replace
 
 
 @pytest.fixture
@@ -51,11 +52,12 @@ def test_the_small_set_is_part_of_the_full_one(workspace: Workspace) -> None:
 
 
 def test_appending_is_a_tool_apart_from_replacing() -> None:
-    """No tool offers a mode that decides whether text is lost."""
+    """One tool alone offers a mode that decides whether text is lost, and loses none without it."""
     for operation in CATALOG.values():
         for tool in tools_of(operation):
             mode = tool.parameters(is_scoped=True)["properties"].get("mode", {})
-            assert "append" not in mode.get("enum", ()), tool.name
+            choice = mode.get("default") if "append" in mode.get("enum", ()) else None
+            assert choice == ("append" if tool.name == "daily_memory_write" else None), tool.name
     kinds = {item.name: item.destructive for many in VARIANTS.values() for item in many}
     assert kinds == {
         "append_agent_memory": False,
@@ -63,6 +65,19 @@ def test_appending_is_a_tool_apart_from_replacing() -> None:
         "daily_memory_append": False,
         "daily_memory_write": True,
     }
+
+
+def test_a_day_is_appended_to_unless_the_call_says_otherwise(
+    workspace: Workspace, acting: Context
+) -> None:
+    """As the ability of the same name does, which agents know."""
+    context = replace(acting, settings=replace(acting.settings, daily_memory_enabled=True))
+    page = workspace.agents.resolve("ada").shelf.page("daily/2026/04/17.md")
+    for content in ("- one", "- two"):
+        call(context, "daily_memory_write", content=content, date="2026-04-17")
+    assert workspace.pages.text(page) == "# 2026-04-17\n\n- one\n- two\n"
+    call(context, "daily_memory_write", content="- three", date="2026-04-17", mode="write")
+    assert workspace.pages.text(page) == "- three"
 
 
 def test_a_scoped_tool_leaves_no_choice_of_agent_or_user(workspace: Workspace) -> None:

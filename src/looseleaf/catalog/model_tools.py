@@ -85,13 +85,13 @@ def call_tool(context: Context, tool: OperationTool, json_arguments: Mapping[str
             model_arguments["agent"] = agent_id
     if takes_origin(tool.operation):
         context = with_origin(context, model_arguments.pop(ORIGIN, None))
-    for name in {*tool.fixed_arguments, *tool.hidden_arguments} & model_arguments.keys():
+    for name in {*tool.implied_arguments, *tool.hidden_arguments} & model_arguments.keys():
         raise InvalidArgument(name, f"{tool.name} does not take it")
     for name in model_arguments:
         if resolve_synonym(name, parameters) not in parameters:
             properties = tool.parameters(is_scoped=bool(agent_id))["properties"]
             raise InvalidArgument(name, f"{tool.name} takes {', '.join(properties) or 'none'}")
-    arguments = {**tool.defaults, **model_arguments, **tool.fixed_arguments}
+    arguments = {**tool.defaults, **model_arguments, **tool.implied_arguments}
     return cut_long_text(invoke(context, tool.operation, arguments))
 
 

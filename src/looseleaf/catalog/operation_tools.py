@@ -6,7 +6,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas import build_input_schema, build_result_schema
 from looseleaf.catalog.signature import ORIGIN, ORIGIN_SCHEMA, takes_origin
 from looseleaf.errors.operations import ToolMissing
-from looseleaf.values import built_once, replace, value
+from looseleaf.values import FrozenDict, built_once, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,9 +78,12 @@ _OURS = ("datamachine", "looseleaf")
 _SCOPE = ("agent", "user")
 
 
-@value
+@value(kw_only=True)
 class Variant:
-    """One of several tools that an operation becomes, each with its own consequences."""
+    """One of several tools that an operation becomes, each with its own consequences.
+
+    `defaults` opens a fixed argument to the model: the call that it makes without one.
+    """
 
     name: str
     summary: str
@@ -88,38 +91,42 @@ class Variant:
     hidden_arguments: tuple[str, ...] = ()
     destructive: bool = False
     idempotent: bool = False
+    defaults: Mapping[str, str] = FrozenDict()
 
 
 # Appending loses nothing, and replacing may: clients ask a person only before a replacement.
 VARIANTS = {
     "datamachine/update-agent-memory": (
         Variant(
-            "append_agent_memory",
-            "Add lines to the end of one section of a page, or add the section; nothing is lost.",
-            {"mode": "append"},
-            ("if_match", "allow_shrink"),
+            name="append_agent_memory",
+            summary="Add lines to the end of one section of a page, or add the section; nothing is "
+            "lost.",
+            fixed_arguments={"mode": "append"},
+            hidden_arguments=("if_match", "allow_shrink"),
         ),
         Variant(
-            "update_agent_memory",
-            "Replace the text of one section of a page; the old text stays in the history.",
-            {"mode": "set"},
+            name="update_agent_memory",
+            summary="Replace the text of one section of a page; the old text stays in the history.",
+            fixed_arguments={"mode": "set"},
             destructive=True,
             idempotent=True,
         ),
     ),
     "datamachine/daily-memory-write": (
         Variant(
-            "daily_memory_append",
-            "Add lines to one day of the journal; without a date, today in UTC.",
-            {"mode": "append"},
-            ("if_match", "allow_shrink"),
+            name="daily_memory_append",
+            summary="Add lines to one day of the journal; without a date, today in UTC.",
+            fixed_arguments={"mode": "append"},
+            hidden_arguments=("if_match", "allow_shrink"),
         ),
+        # Agents know this name as the ability that appends unless the call says otherwise.
         Variant(
-            "daily_memory_write",
-            "Replace one day of the journal; the old text stays in the history.",
-            {"mode": "write"},
+            name="daily_memory_write",
+            summary="Add lines to one day of the journal; with mode write, replace the day, whose "
+            "old text stays in the history.",
+            fixed_arguments={"mode": "write"},
             destructive=True,
-            idempotent=True,
+            defaults={"mode": "append"},
         ),
     ),
 }
@@ -127,25 +134,28 @@ VARIANTS = {
 
 @value(kw_only=True)
 class OperationTool:
-    """One tool: an operation with its fixed and hidden arguments."""
+    """One tool: an operation with its fixed and hidden arguments, and with defaults."""
 
     name: str
     operation: Operation
     summary: str
-    fixed_arguments: Mapping[str, str]
+    fixed_arguments: Mapping[str, str]  # by which policies and rights judge the tool
     hidden_arguments: tuple[str, ...]
     destructive: bool
     idempotent: bool
+    defaults: Mapping[str, str]  # that the operation needs and a model may leave out
 
     @property
     def categories(self) -> tuple[str, ...]:
         """The categories by which tool policies may name the tool."""
         return self.operation.categories
 
-    @property
-    def defaults(self) -> Mapping[str, str]:
-        """The arguments that the operation needs and a model may leave out."""
-        return DEFAULTS.get(self.operation.name, {})
+    @built_once
+    def implied_arguments(self) -> dict[str, str]:
+        """The fixed arguments that no call may change."""
+        return {
+            name: text for name, text in self.fixed_arguments.items() if name not in self.defaults
+        }
 
     @property
     def writes_journal(self) -> bool:
@@ -169,7 +179,7 @@ class OperationTool:
 
     def _build_parameters(self, *, is_scoped: bool) -> dict[str, Any]:
         hidden_names = {
-            *self.fixed_arguments,
+            *self.implied_arguments,
             *self.hidden_arguments,
             *(_SCOPE if is_scoped else ()),
         }
@@ -210,6 +220,7 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
             hidden_arguments=(),
             destructive=operation.destructive,
             idempotent=operation.idempotent,
+            defaults=DEFAULTS.get(operation.name, {}),
         )
         return (tool,)
     return tuple(
@@ -221,6 +232,7 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
             hidden_arguments=variant.hidden_arguments,
             destructive=variant.destructive,
             idempotent=variant.idempotent,
+            defaults=variant.defaults,
         )
         for variant in variants
     )
