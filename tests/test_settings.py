@@ -134,10 +134,11 @@ def test_an_empty_folder_may_be_a_disk_that_is_not_mounted(tmp_path: Path) -> No
 
 
 LINES = st.one_of(
-    st.sampled_from(["", "# note", "[table]", "a.b = 1", "x = 'y'", "x = [1]", "x = 1_0"]),
+    st.sampled_from(["", "# note", "[table]", "[ other ] # why", "[a.b]", "[[x]]", "[x] = 1"]),
+    st.sampled_from(["a.b = 1", "x = 'y'", "x = [1]", "x = 1_0", '"a" "b" = 1', '"""q""" = 1']),
     st.builds(
         lambda name, given, end: f"{name} = {given}{end}",
-        st.sampled_from(["name", "default_user", "x", "a b", '"q"', "é"]),
+        st.sampled_from(["name", "default_user", "x", "a b", '"q"', '"~/a = b"', '""', "é"]),
         st.one_of(
             st.text(max_size=8).map(lambda text: f'"{text}"'),
             st.sampled_from(["1", "0", "-1", "1.5", "true", "false", "True", '"\\\\"', "nan"]),

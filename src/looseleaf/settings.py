@@ -17,20 +17,44 @@ if TYPE_CHECKING:
 
 
 def parse_plain_lines(text: bytes) -> dict[str, object] | None:
-    """Read `key = value` lines whose values are plain, or None for what needs a TOML parser."""
+    """Read plain `key = value` lines and tables of them, or None for what needs a TOML parser."""
     fields: dict[str, object] = {}
+    table = fields
     for line in text.decode("utf-8", "replace").split("\n"):
-        key, equals, rest = line.partition("=")
         if not line.isprintable() or "\ufffd" in line:
             return None
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        plain = _parse_plain_value(rest.strip()) if equals else None
-        name = key.strip()
-        if plain is None or not (name.isascii() and name.isidentifier()) or name in fields:
+        header = _parse_header(line.strip())
+        if header:
+            if header in fields:
+                return None
+            fields[header] = table = {}
+            continue
+        name, rest = _split_line(line)
+        plain = _parse_plain_value(rest.strip())
+        if plain is None or not name or name in table:
             return None
-        fields[name] = plain
+        table[name] = plain
     return fields
+
+
+def _parse_header(line: str) -> str:
+    """Return the name of the table that begins on a line, or "" if none does, or no plain one."""
+    name, bracket, rest = line[1:].partition("]")
+    is_plain = line.startswith("[") and bracket and rest.strip()[:1] in ("", "#")
+    return name.strip() if is_plain and name.strip().isidentifier() and name.isascii() else ""
+
+
+def _split_line(line: str) -> tuple[str, str]:
+    """Return the name before the sign = and the text after it; the name is "" if not plain."""
+    quoted, quote, rest = line.strip()[1:].partition('"')
+    if line.lstrip().startswith('"'):
+        equals, value_text = rest.lstrip()[:1], rest.lstrip()[1:]
+        return (quoted if quote and equals == "=" and "\\" not in quoted else ""), value_text
+    key, equals, value_text = line.partition("=")
+    name = key.strip()
+    return (name if equals and name.isascii() and name.isidentifier() else ""), value_text
 
 
 def _parse_plain_value(text: str) -> object:
@@ -62,7 +86,7 @@ def _parse_plain_list(text: str) -> list[str] | None:
     return plain if len(plain) == len(items) and "\\" not in inside else None
 
 
-# Settings that are tables in the file: models of modes, providers, folders and sites.
+# Settings that are tables in the file: models of modes, projects, providers, folders and sites.
 
 
 _KEY = "LOOSELEAF_KEY_"  # and the name of a provider
@@ -113,9 +137,10 @@ def add_passwords(
 
 
 def read_tables(fields: dict[str, object]) -> dict[str, object]:
-    """Read the settings that are tables: models of modes, providers, folders and sites."""
+    """Read the settings that are tables: models of modes, projects, providers, folders, sites."""
     readers = {
         "mode_models": _read_mode_models,
+        "projects": _read_projects,
         "providers": _read_providers,
         "publish_folders": _read_folders,
         "wordpress_sites": _read_sites,
@@ -135,6 +160,15 @@ def _read_folders(folders: object) -> tuple[tuple[str, str], ...]:
     ):
         raise InvalidSetting("publish_folders", "it maps a name to the path of a folder")
     return tuple(folders.items())
+
+
+def _read_projects(projects: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(projects, dict) or not all(
+        os.path.isabs(os.path.expanduser(folder)) and isinstance(agent, str) and agent.strip()
+        for folder, agent in projects.items()
+    ):
+        raise InvalidSetting("projects", "it maps the whole path of a folder to an agent")
+    return tuple(projects.items())
 
 
 def _read_providers(providers: object) -> tuple[Provider, ...]:
@@ -203,6 +237,7 @@ class Settings:
     language: str = "en"
     timezone: str = "UTC"  # for what prompts say; the journal's days are UTC
     default_agent: str = ""
+    projects: tuple[tuple[str, str], ...] = ()  # (folder, agent): who works in which repository
     default_user: int = 1
     actor: str = ""  # who the operator at the command line is, in the history
     group_writable: bool = False
@@ -315,6 +350,25 @@ def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.en
         if parent == folder:
             return _find_data_folder(environ)
         folder = parent
+
+
+def find_folder() -> str:
+    """Return the folder that the program was started in, or / if it has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def find_project_agent(projects: tuple[tuple[str, str], ...], folder: str) -> str:
+    """Return the agent of the innermost project that a folder lies in, or "" outside of all."""
+    path = os.path.join(os.path.realpath(folder), "")
+    agents = {
+        top: agent
+        for project, agent in projects
+        if path.startswith(top := os.path.join(os.path.realpath(os.path.expanduser(project)), ""))
+    }
+    return agents[max(agents, key=len)] if agents else ""
 
 
 def _find_data_folder(environ: Mapping[str, str]) -> str:

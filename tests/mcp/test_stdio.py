@@ -241,13 +241,16 @@ re re._casefix re._compiler re._constants re._parser reprlib threading types uni
 WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}
 
 
-def exchange(root: Path, *messages: object, words: tuple[str, ...] = ()) -> list[Any]:
+def exchange(
+    root: Path, *messages: object, words: tuple[str, ...] = (), folder: Path | None = None
+) -> list[Any]:
     """Send lines to a server, and return its answers once it has ended by itself."""
     lines = [item if isinstance(item, bytes) else json.dumps(item).encode() for item in messages]
     done = subprocess.run(
         [sys.executable, "-m", "looseleaf", "mcp", "--root", str(root), *words],
         input=b"".join(line + b"\n" for line in lines),
         capture_output=True,
+        cwd=folder,
         timeout=60,
         check=False,
     )
@@ -440,18 +443,81 @@ def test_a_client_is_heard_while_a_call_runs_and_a_cancelled_call_is_not_answere
     assert [json.loads(line)["id"] for line in rest.splitlines()] == [3]
 
 
-def test_a_server_that_cannot_start_says_why_on_standard_error(tmp_path: Path) -> None:
-    """With the exit code that every command has for it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "looseleaf", "mcp", "--root", str(tmp_path)],
-        input=json.dumps(INITIALIZE).encode() + b"\n",
-        capture_output=True,
-        timeout=60,
-        check=False,
+def test_a_server_without_its_workspace_starts_and_each_tool_says_what_to_mend(
+    root: Path, tmp_path: Path
+) -> None:
+    """A host goes on without memory; the tools work as soon as the workspace is there."""
+    memory = tmp_path / "mount"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "looseleaf", "mcp", "--root", str(memory), "--tools", "full"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    assert (done.returncode, done.stdout) == (3, b"")
-    assert b"looseleaf init" in done.stderr
-    assert b"Traceback" not in done.stderr
+
+    def ask(message: object) -> Any:  # noqa: ANN401 - any JSON
+        running.stdin.write(json.dumps(message).encode() + b"\n")  # type: ignore[union-attr]
+        running.stdin.flush()  # type: ignore[union-attr]
+        return json.loads(running.stdout.readline())["result"]  # type: ignore[union-attr]
+
+    fact = {"section": "Facts", "content": "- later"}
+    call = {"name": "append_agent_memory", "arguments": fact}
+    instructions = ask(INITIALIZE)["instructions"]
+    assert "cannot be reached" in instructions
+    assert len(ask(request(2, "tools/list"))["tools"]) == len(SMALL)
+    refused = ask(request(3, "tools/call", **call))
+    assert refused["isError"]
+    assert refused["structuredContent"]["code"] == "workspace_missing"
+    for text in (instructions, refused["content"][0]["text"]):
+        assert "mount the disk" in text
+        assert "looseleaf mcp install" in text
+    root.rename(memory)
+    assert not ask(request(4, "tools/call", **call))["isError"]
+    memory.rename(root)  # away again, while the server runs
+    gone = ask(request(5, "tools/call", **call))
+    assert gone["structuredContent"]["code"] == "workspace_unavailable"
+    assert "mount the disk" in gone["content"][0]["text"]
+    assert ask(request(6, "tools/list"))["tools"]
+    _, complaint = running.communicate(timeout=30)
+    assert running.returncode == 0
+    assert complaint.startswith(b"looseleaf: ")
+    assert b"Traceback" not in complaint
+
+
+def test_a_server_for_an_agent_that_is_gone_says_so(root: Path) -> None:
+    """As for a workspace that is away; a line without an id of a tool is still an error."""
+    call = request(3, "tools/call", name="get_agent_memory", arguments={})
+    answers = exchange(
+        root, INITIALIZE, call, request(4, "tools/call"), words=("--agent", "nobody")
+    )
+    assert "There is no agent" in answers[0]["result"]["instructions"]
+    assert answers[1]["result"]["structuredContent"]["code"] == "agent_missing"
+    assert answers[2]["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("folder", "words", "agent"),
+    [
+        ("code/bob/src", ("--agent", "ada", "--by-folder"), "bob"),
+        ("code", ("--agent", "ada", "--by-folder"), "ada"),
+        ("code/bob", ("--agent", "ada"), "ada"),
+        ("code/gone", ("--agent", "ada", "--by-folder"), ""),
+    ],
+)
+def test_a_server_of_a_user_has_the_agent_of_the_project(
+    root: Path, tmp_path: Path, folder: str, words: tuple[str, ...], agent: str
+) -> None:
+    """By the folder that the program starts it in; a project without its agent has no memory."""
+    with open(root / "looseleaf.toml", "a", encoding="utf-8") as settings:
+        settings.write(f'[projects]\n"{tmp_path}/code/bob" = "bob"\n')
+        settings.write(f'"{tmp_path}/code/gone" = "gone"\n')
+    place = tmp_path / folder
+    place.mkdir(parents=True)
+    listed = request(2, "resources/templates/list")
+    answers = exchange(root, INITIALIZE, listed, words=words, folder=place)
+    templates = answers[1].get("result", {}).get("resourceTemplates", [])
+    text = json.dumps(templates)
+    assert (f"looseleaf://agents/{agent}/" in text) if agent else not templates
 
 
 def test_an_interrupt_ends_the_server(root: Path) -> None:

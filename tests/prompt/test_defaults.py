@@ -69,8 +69,10 @@ def test_a_label_says_who_changed_a_page_last(workspace: Workspace, clock: Clock
     context = workspace.acting(actor="eve", surface="mcp")
     scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     context.pages.write(scope, "noted\n", change=context.change("write"))
-    labelled = '<page file="MEMORY.md" layer="agent" changed="2096-10-02" by="eve via mcp"'
-    assert labelled in workspace.compose("chat", "ada").text
+    text = workspace.compose("chat", "ada").text
+    labelled = '<page file="MEMORY.md" layer="agent" agent="ada" changed="2096-10-02" by="eve via'
+    assert labelled in text
+    assert '<page file="SITE.md" layer="shared" changed=' in text
     clock.advance(days=40)
     assert labelled in workspace.compose("chat", "ada").text
     put(workspace, "MEMORY.md", "by hand\n")

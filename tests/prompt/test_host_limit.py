@@ -16,7 +16,7 @@ from looseleaf.operations.prompt import check_prompt, compose_prompt, explain_pr
 from looseleaf.prompt import formats
 from looseleaf.prompt.assembly import Assembly, Piece
 from looseleaf.prompt.directive import Directive
-from looseleaf.prompt.formats import HOSTS, UNITS, HostLimit, fit_to_host
+from looseleaf.prompt.formats import HOSTS, LIMITS, UNITS, HostLimit, fit_to_host
 from looseleaf.prompt.outputs import LeftOut, Source, Text
 from tests.prompt.conftest import list_pages
 
@@ -44,7 +44,16 @@ def test_what_fits_is_not_touched(workspace: Workspace) -> None:
     assert fit_to_host(assembly, HostLimit()) is assembly
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", LIMITS)
+def test_a_host_that_takes_all_gets_all(workspace: Workspace, host: str) -> None:
+    """What does not fit into the limit of the others."""
+    fill(workspace, MEMORY=MEMORY * 2, USER="Eve.\n" * 20)
+    document = to_json_value(compose_prompt(workspace.context, "chat", format="hook", host=host))
+    assert MEMORY * 2 in document["hookSpecificOutput"]["additionalContext"]
+    assert "systemMessage" not in document
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in LIMITS])
 def test_soul_user_and_memory_are_whole_before_others(workspace: Workspace, host: str) -> None:
     """A memory within its own budget arrives; what does not is named, with how to read it."""
     fill(workspace, MEMORY=MEMORY, RULES="- Be kind.\n" * 60, USER="Eve.\n" * 20)

@@ -247,12 +247,15 @@ def format_tool_name(operation: str) -> str:
 
 def list_operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
     """List the tools of a workspace, plugins' too, by name; or the few for everyday use."""
-    if not full:
-        by_name = {
-            tool.name: tool for operation in list(CATALOG.values()) for tool in tools_of(operation)
-        }
-        return tuple(_without_choice(by_name[name]) for name in SMALL)
-    return context.parts.operations().derive(_list_all_tools)
+    return context.parts.operations().derive(_list_all_tools) if full else list_small_tools()
+
+
+def list_small_tools() -> tuple[OperationTool, ...]:
+    """List the few tools for everyday use, which are the same in every workspace."""
+    by_name = {
+        tool.name: tool for operation in list(CATALOG.values()) for tool in tools_of(operation)
+    }
+    return tuple(_without_choice(by_name[name]) for name in SMALL)
 
 
 def _list_all_tools(operations: OperationList) -> tuple[OperationTool, ...]:

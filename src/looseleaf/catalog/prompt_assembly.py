@@ -163,9 +163,10 @@ def build_host_limit(
     """Return a host's limit, and the command by which its model reads what did not fit."""
     import shlex
 
-    from looseleaf.prompt.formats import HostLimit
+    from looseleaf.prompt.formats import LIMITS, HostLimit
 
     command = "looseleaf memory read"
     if context.principal.is_local:
         command = f"looseleaf --root {shlex.quote(context.settings.root)} memory read"
-    return HostLimit(host, characters or context.settings.hook_characters, command, agent.slug)
+    usual = LIMITS.get(host, context.settings.hook_characters)
+    return HostLimit(host, characters or usual, command, agent.slug)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from looseleaf import settings
 from looseleaf.cli.argv import split_options
 from looseleaf.cli.output import run_command
-from looseleaf.mcp.stdio import serve
+from looseleaf.mcp.stdio import ServerOptions, serve
 from looseleaf.workspace import Workspace
 
 _VALUE_OPTIONS = ("--agent", "--root", "--tools", "--user")
-_OPTIONS = {**dict.fromkeys(_VALUE_OPTIONS, True), "--all-agents": False}
+_FLAGS = ("--all-agents", "--by-folder")
+_OPTIONS = {**dict.fromkeys(_VALUE_OPTIONS, True), **dict.fromkeys(_FLAGS, False)}
 
 
 def serve_plain(argv: list[str]) -> int | None:
@@ -28,10 +29,13 @@ def serve_plain(argv: list[str]) -> int | None:
     def work() -> None:
         serve(
             lambda: Workspace.open(values.get("--root"), surface="mcp"),
-            agent=values.get("--agent"),
-            user=int(values["--user"]) if "--user" in values else None,
-            all_agents="--all-agents" in values,
-            full=values.get("--tools") == "full",
+            ServerOptions(
+                agent=values.get("--agent"),
+                user=int(values["--user"]) if "--user" in values else None,
+                all_agents="--all-agents" in values,
+                by_folder="--by-folder" in values,
+                full=values.get("--tools") == "full",
+            ),
         )
 
     return run_command(work)

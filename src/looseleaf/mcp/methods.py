@@ -47,6 +47,12 @@ if TYPE_CHECKING:
 
 
 MOST_ITEMS = 10_000
+# A memory that is away is no reason to stop, and nothing that a model could mend by itself.
+_MENDING = (
+    "Go on without memory and tell the person: mount the disk of the workspace, or, after it was "
+    "moved, run `looseleaf mcp install` again with --root and its new folder. The tools work again "
+    "as soon as it is there; `looseleaf mcp uninstall` removes them."
+)
 # The next step for a model, for errors whose message is meant for people at a command line.
 _HINTS = {
     "agent_ambiguous": "Give the argument agent.",
@@ -59,6 +65,8 @@ _HINTS = {
     "page_missing": "list_agent_files lists the pages there are.",
     "section_missing": "append_agent_memory adds a section.",
     "tool_denied": "Ask your operator.",
+    "workspace_missing": _MENDING,
+    "workspace_unavailable": _MENDING,
 }
 
 
@@ -100,8 +108,13 @@ def build_success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa:
 def build_failure(code: str, message: str, hint: str = "") -> dict[str, Any]:
     """Return an error with its stable code; the model reads it and can correct the call."""
     content = {"code": code, "message": message, **({"hint": hint} if hint else {})}
-    text = f"{code}: {message}" + (f" {hint}" if hint else "")
+    text = f"{code}: {message}" + (_join_hint(message, hint) if hint else "")
     return {"content": [build_text_part(text)], "isError": True, "structuredContent": content}
+
+
+def _join_hint(message: str, hint: str) -> str:
+    """Return a hint after a message, which may end in a command."""
+    return f"{' ' if message.endswith('.') else chr(10)}{hint}"
 
 
 def build_text_part(text: str) -> dict[str, Any]:
@@ -345,13 +358,19 @@ INFORMATION = {
 }
 _INSTRUCTIONS = """\
 This is your lasting memory, kept as Markdown pages that people read and edit too.
-At the beginning of a session, get the prompt start-session, or call compose_prompt.
+If no page of it is in this conversation (a line that begins <page), call compose_prompt first\
+{trust}.
 What will matter later goes into a section of MEMORY.md: append_agent_memory.
 Correct what is no longer true: update_agent_memory.
 {journal}
 Look before you ask. A question in plain words, such as "When did she move?": find_pages.
 An exact text, such as a name or a number: search_agent_memory and search_daily_memory."""
 
+# Codex runs a hook only when a person has trusted it, and shows nothing of that without a terminal.
+_TRUST = {
+    "codex": ", and say once that Codex loads it by itself when the person trusts the "
+    "SessionStart hook, in /hooks"
+}
 _JOURNAL_ON = "What happened today goes into the journal: daily_memory_append."
 _JOURNAL_OFF = "The journal can be read (daily_memory_read); writing to it is switched off here."
 
@@ -385,10 +404,38 @@ class Features:
         return tuple(describe(tool, is_scoped=True) for tool in self.tools)
 
 
-def build_instructions(settings: Settings) -> str:
-    """Build the instructions for a model; they name only tools that the settings allow."""
+def build_instructions(settings: Settings, client: str = "") -> str:
+    """Build the instructions for a model; they name only tools that the settings allow.
+
+    A session-start hook may have given the memory already, so it is asked for only without one.
+    """
     journal = _JOURNAL_ON if settings.daily_memory_enabled else _JOURNAL_OFF
-    return _INSTRUCTIONS.replace("{journal}", journal)
+    trust = next((text for name, text in _TRUST.items() if client.startswith(name)), "")
+    return _INSTRUCTIONS.replace("{trust}", trust).replace("{journal}", journal)
+
+
+def build_absence_notice(error: LooseleafError) -> str:
+    """Build the instructions for a model whose memory cannot be reached."""
+    return f"Your lasting memory cannot be reached. {error}\n{_find_mending(error)}"
+
+
+def answer_without_workspace(
+    features: Features, error: LooseleafError, method: str, params: Parameters
+) -> dict[str, Any]:
+    """Answer a request while the workspace is away; raise its error if only that can be said.
+
+    The list of tools stays, and each call says what is wrong: a host goes on without memory.
+    """
+    if method == "tools/list":
+        return {"tools": [*features.scoped_descriptions]}
+    if method == "tools/call":
+        text_of(params, "name")
+        return build_failure(error.code, str(error), _find_mending(error))
+    raise error
+
+
+def _find_mending(error: LooseleafError) -> str:
+    return _HINTS.get(error.code, "Go on without memory, and tell the person.")
 
 
 def list_tools(features: Features, context: Context, _params: Parameters) -> dict[str, Any]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from _thread import allocate_lock
 
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through, confine_model
-from looseleaf.catalog.operation_tools import list_operation_tools
-from looseleaf.errors import Unavailable
+from looseleaf.catalog.operation_tools import list_operation_tools, list_small_tools
+from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.mcp import methods
 from looseleaf.mcp.methods import INVALID_REQUEST, PARSE_ERROR, Features, ProtocolError, run_request
 from looseleaf.mcp.page_changes import LIST, state_of_list, state_of_page
 from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.operations import daily, files, memory, prompt, search
-from looseleaf.values import replace
+from looseleaf.settings import Settings, find_folder, find_project_agent
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -308,15 +310,22 @@ class ClientConnection:
         return {**identity, **self._build_introduction(self._client, notify_lists=False)}
 
     def _build_introduction(self, client: str, *, notify_lists: bool) -> dict[str, Any]:
+        try:
+            instructions = methods.build_instructions(self._context_of(client).settings, client)
+        except LooseleafError as error:
+            instructions = methods.build_absence_notice(error)
         return {
             "capabilities": methods.build_capabilities(lists_change=notify_lists),
-            "instructions": methods.build_instructions(self._context_of(client).settings),
+            "instructions": instructions,
         }
 
     def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
         if method not in methods.METHODS:
             raise ProtocolError(methods.METHOD_NOT_FOUND, "Method not found", method)
-        return methods.METHODS[method](self._features, self._context_of(client), params)
+        try:
+            return methods.METHODS[method](self._features, self._context_of(client), params)
+        except LooseleafError as error:
+            return methods.answer_without_workspace(self._features, error, method, params)
 
     def _listen(self, identity: Identity, client: str, params: Parameters) -> None:
         """Open a stream of changes of pages; the client must have the right to read them."""
@@ -365,24 +374,84 @@ ENVELOPE_BYTES = 1_048_576
 SMALL_SET = (daily, files, memory, prompt, search)
 
 
-def serve(
-    open_workspace: Callable[[], Workspace],
-    *,
-    agent: str | None = None,
-    user: int | None = None,
-    all_agents: bool = False,
-    full: bool = False,
-) -> None:
-    """Serve until the client closes the connection; for one agent, or for several."""
+@value(kw_only=True)
+class ServerOptions:
+    """Whom a server serves, and with which tools."""
+
+    agent: str | None = None
+    user: int | None = None
+    all_agents: bool = False
+    by_folder: bool = False  # the agent of the project in this folder comes before `agent`
+    full: bool = False
+
+
+class ServedWorkspace:
+    """The workspace of a client, opened by the first request that finds it.
+
+    A host must start with or without memory, so a workspace that cannot be opened is an error of
+    each request; it is served as soon as it is there.
+    """
+
+    def __init__(self, open_workspace: Callable[[], Workspace], options: ServerOptions) -> None:
+        self._open_workspace, self._options = open_workspace, options
+        self._lock = allocate_lock()
+        self._opened: tuple[Workspace, Callable[[str], Context]] | None = None
+
+    def open(self) -> Workspace:
+        """Return the workspace, or raise if it cannot be opened or has no such agent."""
+        return self._connect()[0]
+
+    def context_of(self, client: str) -> Context:
+        """Return the context of a client, or raise if the workspace is away."""
+        workspace, contexts = self._connect()
+        workspace.root_folder.require()
+        return contexts(client)
+
+    def _connect(self) -> tuple[Workspace, Callable[[str], Context]]:
+        if self._opened is None:
+            with self._lock:
+                if self._opened is None:
+                    self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> tuple[Workspace, Callable[[str], Context]]:
+        try:
+            workspace = self._open_workspace()
+        except OSError as error:
+            raise Unavailable("The workspace", error.strerror) from error
+        try:
+            return workspace, self._choose_contexts(workspace)
+        except LooseleafError:
+            workspace.close()
+            raise
+
+    def _choose_contexts(self, workspace: Workspace) -> Callable[[str], Context]:
+        options, settings = self._options, workspace.settings
+        agent = options.agent
+        if options.by_folder:
+            agent = find_project_agent(settings.projects, find_folder()) or agent
+        record = None if options.all_agents else workspace.agents.resolve(agent)
+        user = options.user or (record.owner if record else settings.default_user)
+        return local_context_of(workspace, record.id if record else 0, user, full=options.full)
+
+
+def serve(open_workspace: Callable[[], Workspace], options: ServerOptions) -> None:
+    """Serve until the client closes the connection, even if the workspace is away."""
+    has_person = sys.stdin is not None and sys.stdin.isatty()
     lines = JsonLines.claim()
-    workspace = open_workspace()
-    record = None if all_agents else workspace.agents.resolve(agent)
-    user_id = user or (record.owner if record else workspace.settings.default_user)
-    methods = Features(list_operation_tools(workspace.context, full=full))
-    context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
-    ClientConnection(methods, context_of, lines).serve(
-        compute_message_limit(workspace.settings.max_page_bytes)
-    )
+    served = ServedWorkspace(open_workspace, options)
+    most_bytes = Settings(root="").max_page_bytes
+    try:
+        workspace = served.open()
+        most_bytes = workspace.settings.max_page_bytes
+        tools = list_operation_tools(workspace.context, full=options.full)
+    except LooseleafError as error:
+        if has_person:
+            raise
+        sys.stderr.write(f"looseleaf: {error}\n")
+        tools = list_small_tools()
+    connection = ClientConnection(Features(tools), served.context_of, lines)
+    connection.serve(compute_message_limit(most_bytes))
 
 
 def compute_message_limit(max_page_bytes: int) -> int:

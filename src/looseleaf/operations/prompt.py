@@ -104,7 +104,7 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
 ) -> PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument:
     """Return an agent's prompt in a mode as messages: json, openai, anthropic, text or hook.
 
-    With a host (claude-code, codex or any), and always for a hook, it fits that host's limit.
+    With a host (such as codex, or any), and always for a hook, it fits that host's limit.
 
     Arguments:
         mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
@@ -116,8 +116,8 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
         deny: Names of pages that stay out of this prompt.
         allow_only: Names of the only pages that may stand in this prompt; without it, all that the
             agent's policy allows.
-        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
-            limit of characters is kept; without it, no limit.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex, gemini,
+            opencode or any), whose limit of characters is kept; without it, no limit.
         max_characters: The most characters that the host takes; 0 is the number in the settings.
         pipeline: The pipeline whose task, memory files and context files a prompt in the mode
             pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.
@@ -158,7 +158,7 @@ def explain_prompt(  # noqa: PLR0913 - the same
 ) -> Explanation:
     """List every candidate of a prompt: given or left out, by which rule, and its size.
 
-    With a host (claude-code, codex or any), of what a hook gives to that host.
+    With a host (such as codex, or any), of what a hook gives to that host.
 
     Arguments:
         mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
@@ -168,8 +168,8 @@ def explain_prompt(  # noqa: PLR0913 - the same
         deny: Names of pages that stay out of this prompt.
         allow_only: Names of the only pages that may stand in this prompt; without it, all that the
             agent's policy allows.
-        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
-            limit of characters is kept; without it, no limit.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex, gemini,
+            opencode or any), whose limit of characters is kept; without it, no limit.
         max_characters: The most characters that the host takes; 0 is the number in the settings.
         pipeline: The pipeline whose task, memory files and context files a prompt in the mode
             pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.
@@ -270,8 +270,8 @@ def check_prompt(  # noqa: PLR0913 - the same
             budgets.
         max_tokens: The most tokens that the whole prompt may have; 0 checks only the configured
             budgets.
-        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
-            limit of characters is kept; without it, no limit.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex, gemini,
+            opencode or any), whose limit of characters is kept; without it, no limit.
         max_characters: The most characters that the host takes; 0 is the number in the settings.
         pipeline: The pipeline whose task, memory files and context files a prompt in the mode
             pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.

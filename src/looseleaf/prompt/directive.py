@@ -350,9 +350,14 @@ class DirectiveView:
         else:
             latest = None
         day, author = _describe_last_change(page, latest)
-        size = len(page.content)
         return page, Source(
-            file=scope.filename, layer=scope.layer, bytes=size, changed=day, by=author, rank=rank
+            file=scope.filename,
+            layer=scope.layer,
+            bytes=len(page.content),
+            agent=self.agent.slug if scope.agent_id else "",
+            changed=day,
+            by=author,
+            rank=rank,
         )
 
 

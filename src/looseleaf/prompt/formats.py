@@ -138,8 +138,16 @@ LIMIT = 10_000
 LEAST = 1_000
 # Claude Code counts as JavaScript does. Codex counts tokens, four bytes each. Bytes are never
 # fewer than characters, so they are safe for a host that nobody named.
-UNITS: dict[str, Unit] = {"any": "utf-8", "claude-code": "utf-16", "codex": "utf-8"}
+UNITS: dict[str, Unit] = {
+    "any": "utf-8",
+    "claude-code": "utf-16",
+    "codex": "utf-8",
+    "gemini": "utf-16",
+    "opencode": "utf-16",
+}
 HOSTS = tuple(UNITS)
+# Hosts that take the whole output of a hook; ours still ends somewhere.
+LIMITS = {"gemini": 100_000, "opencode": 100_000}
 
 # The characters of JSON for one that a terminal would not show: \uXXXX, or a pair of them.
 _ESCAPE, _LONG_ESCAPE = 6, 12

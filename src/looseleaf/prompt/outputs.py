@@ -47,6 +47,7 @@ class Source:
     file: str
     layer: str  # or "pipeline", for reference material
     bytes: int
+    agent: str = ""  # whose page it is, in a layer where each agent has its own
     changed: str = ""  # a day
     by: str = ""
     comments: int = 0  # the bytes of comments that were left out
@@ -160,6 +161,8 @@ def format_block(source: Source, text: str, *, hash: str = "", part: str = "") -
     """
     mark = choose_fence(text, hash)
     attributes = f"file={_quote(source.file)} layer={_quote(source.layer)}"
+    if source.agent:
+        attributes += f" agent={_quote(source.agent)}"
     if source.changed:
         attributes += f" changed={_quote(source.changed)}"
     if source.by:

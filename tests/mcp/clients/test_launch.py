@@ -78,6 +78,7 @@ def test_an_environment_that_stays_is_written_down(
     [
         (["/bin/l", "mcp", "--root", "/m", "--agent", "ada"], LaunchTarget("/m", "ada", "/bin/l")),
         (["/bin/l", "mcp", "--root", "/m", "--all-agents"], LaunchTarget("/m", "", "/bin/l")),
+        (["l", "mcp", "--root", "/m", "--by-folder"], LaunchTarget("/m", "", "l", by_folder=True)),
         (["npx", "mcp", "start"], None),
         (["x", 1, "mcp", "--root", "y"], None),
         ([], None),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import os
+import select
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -19,11 +24,13 @@ from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import complain, say, show
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import LooseleafError, WorkspaceMissing, WorkspaceUnavailable
 from looseleaf.prompt import formats
 from looseleaf.prompt.reports import INJECTED
+from looseleaf.settings import find_folder, find_project_agent, read_variable
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from typing import Any
 
     from looseleaf.operations.prompt import Checked
@@ -56,6 +63,7 @@ OWNER_OPTIONS = ("agent", "user")
 _AS_OF = "The pages as they were then, in UTC."
 _HOST = "The program that reads the hook; each counts characters in its own way."
 _MODE = "chat, pipeline, system or your own; else chat."
+_BY_FOLDER = "The agent of the folder, by [projects]; silent if its project has a hook."
 _LIMIT = "The limit of the host; else hook_characters of the settings."
 _SELECTION: Parameters = {
     "mode": click.Option(["--mode"], metavar="MODE", help=_MODE),
@@ -92,6 +100,7 @@ _prompt = Derivation("prompt", "looseleaf.operations.prompt")
 )
 @click.option("--host", type=click.Choice(formats.HOSTS), help=_HOST)
 @click.option("--max-characters", type=int, default=0, metavar="N", help=_LIMIT)
+@click.option("--by-folder", is_flag=True, help=_BY_FOLDER)
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
 @with_shared_options(*OWNER_OPTIONS)
 def show_prompt(  # noqa: PLR0913 - one for each option
@@ -105,14 +114,15 @@ def show_prompt(  # noqa: PLR0913 - one for each option
     hook: str | None,
     host: str | None,
     max_characters: int,
+    by_folder: bool,
     raw: bool,
     **workflow: Any,  # noqa: ANN401 - the options of a workflow
 ) -> None:
     """Print the prompt of an agent.
 
-    With --hook, prints the JSON that Claude Code and Codex read when a session starts, within their
-    limit; it names the pages that do not fit. A failure is reported in that JSON, too, and the
-    session starts without memory.
+    With --hook, prints the JSON that coding agents read when a session starts, within their limit;
+    it names the pages that do not fit. A failure is reported in that JSON, too, and the session
+    starts without memory.
     """
     from looseleaf.operations import prompt as operations
 
@@ -133,14 +143,71 @@ def show_prompt(  # noqa: PLR0913 - one for each option
 
     if hook:
         try:
-            # On one line: the limit of a host counts the indentation, too.
-            print_document(compose("hook"), indent=None)
-        except LooseleafError as error:
-            print_document({"systemMessage": f"looseleaf: {error}"})
+            document = {}
+            if not by_folder or _choose_agent(options, host or ""):
+                document = compose("hook")
+        except (LooseleafError, OSError) as error:
+            # A memory that is away must not stop its host: a line for the person, exit code 0.
+            away = isinstance(error, WorkspaceMissing | WorkspaceUnavailable)
+            document = {"systemMessage": f"looseleaf: {error}{_MOVED if away else ''}"}
+        # On one line: the limit of a host counts the indentation, too.
+        print_document(document, indent=None)
     elif shape == "text":
         show(compose(shape)["text"].encode() + b"\n", exact=raw)
     else:
         print_document(compose(shape))
+
+
+def _choose_agent(options: SharedOptions, host: str) -> bool:
+    """Choose the agent of the session's folder; return False if its project's own hook speaks."""
+    from looseleaf.mcp.clients.status import has_project_hook
+
+    folder = _read_session_folder(host)
+    if has_project_hook(host, folder):
+        return False
+    agent = find_project_agent(options.workspace().settings.projects, folder)
+    options.agent = agent or options.agent
+    return True
+
+
+_MOVED = " If it was moved: looseleaf mcp install again, with --root."
+_MOST_INPUT = 1_000_000  # bytes
+_SECONDS = 2  # a host that has nothing to say may leave the pipe open
+
+
+def _read_session_folder(host: str) -> str:
+    """Return the folder that a session was started in, as its program tells the hook.
+
+    After `cd` in a session of Claude Code, `cwd` is another folder; its server stays where it was.
+    """
+    if host == "claude-code" and (start := read_variable("CLAUDE_PROJECT_DIR")):
+        return start
+    document: object = None
+    if sys.stdin is not None and not sys.stdin.isatty():
+        document = _read_hook_input()
+    folder = document.get("cwd") if isinstance(document, dict) else None
+    return folder if isinstance(folder, str) and os.path.isabs(folder) else find_folder()
+
+
+def _read_hook_input() -> object:
+    """Read the JSON that a program hands to a hook; it need not close the pipe after it."""
+    stream = cast("BufferedReader", sys.stdin.buffer)
+    text = b""
+    while len(text) < _MOST_INPUT and _has_input():
+        part = stream.read1()
+        if not part:
+            break
+        text += part
+        with suppress(ValueError):
+            return json.loads(text)
+    return None
+
+
+def _has_input() -> bool:
+    try:
+        return bool(select.select([sys.stdin.buffer], [], [], _SECONDS)[0])
+    except (OSError, ValueError):
+        return True  # no file of the system, so that reading it does not wait
 
 
 @_prompt.shown(
@@ -352,7 +419,13 @@ def check_prompt(result: Checked) -> None:
         complain(f"{problem.detail.rstrip('.')}. {problem.advice}")
 
 
-_HOST_NAMES = {"any": "the strictest host", "claude-code": "Claude Code", "codex": "Codex"}
+_HOST_NAMES = {
+    "any": "the strictest host",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "opencode": "OpenCode",
+}
 
 
 def _format_overrun(overrun: Overrun) -> str:

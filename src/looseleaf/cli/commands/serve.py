@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -17,14 +18,20 @@ from looseleaf.extras import SERVER, require_extra
 from looseleaf.mcp.clients.config_edits import (
     ClientSetup,
     FileEdit,
-    Status,
     build_snippets,
     check_plan,
     plan_edits,
-    read_status,
+    plan_project,
     write,
 )
-from looseleaf.mcp.clients.programs import CLIENTS, NAME, build_hook_command, resolve_stable_command
+from looseleaf.mcp.clients.programs import (
+    BY_FOLDER,
+    CLIENTS,
+    NAME,
+    build_hook_command,
+    resolve_stable_command,
+)
+from looseleaf.mcp.clients.status import Status, read_status
 from looseleaf.values import as_dict, replace
 from looseleaf.workspace import Workspace
 
@@ -100,28 +107,38 @@ tools_option = click.option(
 all_agents_option = click.option(
     "--all-agents", is_flag=True, help="For all agents; the model names the agent."
 )
+by_folder_option = click.option(
+    "--by-folder",
+    is_flag=True,
+    help="The agent that [projects] of the settings names for this folder; else --agent.",
+)
 NOT_REMOTE = "a server speaks MCP itself, at /mcp"
 
 
 @command("serve", "looseleaf mcp serve --agent ada", "looseleaf mcp serve --tools full")
 @tools_option
 @all_agents_option
+@by_folder_option
 @with_shared_options("agent", "user")
-def serve_mcp(options: SharedOptions, tools: str, *, all_agents: bool) -> None:
+def serve_mcp(options: SharedOptions, tools: str, *, all_agents: bool, by_folder: bool) -> None:
     """Serve one client over standard input and output.
 
     Programs start this command by themselves after `looseleaf mcp install`. The server acts for one
-    agent, under the program's name.
+    agent, under the program's name. While the workspace is away, each tool says how to mend that.
     """
     require_local(options, NOT_REMOTE)
+    from looseleaf.mcp.stdio import ServerOptions
     from looseleaf.mcp.stdio import serve as serve_stdio
 
     serve_stdio(
         lambda: Workspace.open(options.root, surface="mcp"),
-        agent=options.agent,
-        user=options.user,
-        all_agents=all_agents,
-        full=tools == "full",
+        ServerOptions(
+            agent=options.agent,
+            user=options.user,
+            all_agents=all_agents,
+            by_folder=by_folder,
+            full=tools == "full",
+        ),
     )
 
 
@@ -192,6 +209,10 @@ def install_client(
         say(f"{plan.client.title} starts it from now on; restart it if it is running.")
     for line in _list_approvals(plan):
         say(line)
+    for row in read_status():
+        if row.client == client:
+            for problem in row.problems:
+                complain(f"{row.file}: {problem}.")
 
 
 @command("uninstall", "looseleaf mcp uninstall --client claude-code")
@@ -236,9 +257,50 @@ def show_clients(options: SharedOptions) -> None:
     print_table(headers, map(_format_row, rows), shrink="STATE")
 
 
+@command(
+    "project",
+    "looseleaf mcp project",
+    "looseleaf mcp project ~/code/shop --agent shop",
+    "looseleaf mcp project ~/code/shop --remove",
+)
+@click.argument("folder", default="", metavar="[FOLDER]", type=click.Path())
+@click.option("--remove", is_flag=True, help="The project has no agent of its own any more.")
+@dry_option
+@yes_option
+@with_shared_options("agent", "format")
+def assign_project(
+    options: SharedOptions, folder: str, *, remove: bool, action: str | None
+) -> None:
+    """Name the agent of a project, or list the projects.
+
+    Programs that were connected for a user then give sessions in FOLDER and below it this agent:
+    its memory at the start, and its tools. The line is in [projects] of looseleaf.toml.
+    """
+    require_local(options, NOT_REMOTE)
+    workspace = options.workspace()
+    projects = workspace.settings.projects
+    if not folder:
+        if remove or options.agent is not None:
+            raise click.UsageError("Which folder? Name it; . is this one.")
+        if options.json:
+            rows = [{"folder": project, "agent": agent} for project, agent in projects]
+            print_document({"projects": rows})
+        else:
+            print_table(("FOLDER", "AGENT"), projects)
+        return
+    if remove == (options.agent is not None):
+        raise click.UsageError("Name the agent of the project by --agent, or give --remove.")
+    agent = None if remove else workspace.agents.resolve(options.agent).slug
+    edit = plan_project(workspace.root, projects, os.path.abspath(folder), agent)
+    if edit is None:
+        say("Nothing is to be changed.")
+    elif _write_edits([edit], action) and agent:
+        say(f"New sessions in {folder} have the agent {agent}.")
+
+
 def _format_row(row: Status) -> tuple[str, ...]:
     state = "; ".join(row.problems) or ("connected" if row.name else "not connected")
-    agent = row.agent or ("all" if row.name else "-")
+    agent = (row.agent or "all") + " or by folder" * row.by_folder if row.name else "-"
     place = (row.client, row.scope, row.name or "-", row.workspace or "-")
     return (*place, agent, row.hook or "-", state)
 
@@ -289,17 +351,20 @@ def _with_commands(
         agent = ""  # without a default agent, a session starts without memory
     words = [*program, "mcp", "--root", workspace.root]
     words += ["--all-agents"] if all_agents else ["--agent", agent]
+    # Entries of a project are of its agent; those of a user serve all projects.
+    by_folder = [] if plan.project else [BY_FOLDER]
     user = ["--user", str(options.user)] if options.user is not None else []
-    words += user
+    words += ([] if all_agents else by_folder) + user
     if tools != "small":
         words += ["--tools", tools]
-    hook_options = (*user, *plan.client.hook_options)
-    hook = build_hook_command(program, workspace.root, agent, *hook_options) if agent else []
+    hook_options = (*by_folder, *user, "--host", plan.client.host)
+    has_hook = agent and plan.client.host
+    hook = build_hook_command(program, workspace.root, agent, *hook_options) if has_hook else []
     return replace(plan, words=tuple(words), hook=tuple(hook))
 
 
 mcp_group = DefaultGroup(
     "mcp",
     "Memory for programs that speak MCP. `looseleaf mcp` alone is `looseleaf mcp serve`.",
-    *(serve_mcp, install_client, uninstall_client, show_clients),
+    *(serve_mcp, install_client, uninstall_client, assign_project, show_clients),
 )

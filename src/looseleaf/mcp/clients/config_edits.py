@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import stat
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,14 @@ from looseleaf import settings
 from looseleaf.errors import Invalid, LooseleafError, Unavailable
 from looseleaf.files import atomic
 from looseleaf.mcp.clients import file_formats
-from looseleaf.mcp.clients.programs import CLIENTS, Client, LaunchTarget, read_connection, read_hook
-from looseleaf.values import value
+from looseleaf.mcp.clients.programs import (
+    Client,
+    LaunchTarget,
+    read_address,
+    read_connection,
+    read_hook,
+)
+from looseleaf.values import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,20 +81,22 @@ const command = %s
 const run = promisify(execFile)
 const sessions = new Map()
 
-async function readMemory() {
+async function readMemory(directory) {
   try {
-    const { stdout } = await run(command[0], command.slice(1), { maxBuffer: 1 << 24 })
-    const output = JSON.parse(stdout)
+    const running = run(command[0], command.slice(1), { maxBuffer: 1 << 24 })
+    running.child.stdin.on("error", () => {})
+    running.child.stdin.end(JSON.stringify({ cwd: directory }))
+    const output = JSON.parse((await running).stdout)
     return output.hookSpecificOutput?.additionalContext ?? output.systemMessage ?? ""
   } catch (error) {
     return `looseleaf: the memory could not be read: ${error.message}`
   }
 }
 
-export const Looseleaf = async () => ({
+export const Looseleaf = async ({ directory }) => ({
   "experimental.chat.system.transform": async (input, output) => {
     const session = input.sessionID ?? ""
-    if (!sessions.has(session)) sessions.set(session, readMemory())
+    if (!sessions.has(session)) sessions.set(session, readMemory(directory))
     const memory = await sessions.get(session)
     if (memory) output.system.push(memory)
   },
@@ -261,10 +268,36 @@ def plan_edits(plan: ClientSetup) -> list[FileEdit]:
     if plan.policy_file:
         _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
     return [
-        FileEdit(path, old_texts[path], new_text)
-        for path, new_text in texts.items()
-        if new_text != old_texts[path]
+        FileEdit(path, old_texts[path], None if not plan.words and _is_empty(path, text) else text)
+        for path, text in texts.items()
+        if text != old_texts[path]
     ]
+
+
+def _is_empty(path: str, content: bytes | None) -> bool:
+    """Return whether nothing is left in a file; the target of a link belongs to someone else."""
+    return (content or b"").strip() in (b"", b"{}") and not os.path.islink(path)
+
+
+def plan_project(
+    root: str, projects: tuple[tuple[str, str], ...], folder: str, agent: str | None
+) -> FileEdit | None:
+    """Return the edit that gives a project an agent, or none; None if nothing would change."""
+    path = os.path.join(root, settings.FILE)
+    content = read_file(path) or b""
+    try:
+        text = content.decode()
+        top = os.path.realpath(folder)
+        names = [name for name, _ in projects if os.path.realpath(os.path.expanduser(name)) == top]
+        if [dict(projects)[name] for name in names] == [agent]:
+            return None
+        for name in names:
+            text = file_formats.set_line(text, "projects", name, None)
+        if agent is not None:
+            text = file_formats.set_line(text, "projects", folder, agent)
+    except ValueError as error:
+        raise Invalid(f"{path} cannot be edited safely ({error}).") from error
+    return FileEdit(path, content, text.encode()) if text.encode() != content else None
 
 
 def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, LaunchTarget]:
@@ -277,9 +310,10 @@ def parse_connections(client: Client, path: str, content: bytes | None) -> dict[
     servers = data.get(client.key) if isinstance(data, dict) else None
     own_servers = {}
     for name, entry in servers.items() if isinstance(servers, dict) else ():
-        connection = read_connection(_argv_of(entry))
+        connection = read_connection(_argv_of(entry)) or read_address(name, _url_of(entry))
         if connection:
-            own_servers[name] = connection
+            is_required = isinstance(entry, dict) and entry.get("required") is True
+            own_servers[name] = replace(connection, is_required=is_required)
     return own_servers
 
 
@@ -312,6 +346,19 @@ def write(edits: list[FileEdit]) -> None:
             with contextlib.suppress(LooseleafError):  # only the first failure is reported
                 _write(FileEdit(edit.path, edit.after, edit.before))
         raise
+    for edit in edits:
+        if edit.after is None:
+            _remove_empty_folders(os.path.dirname(edit.path))
+
+
+def _remove_empty_folders(folder: str) -> None:
+    """Remove the folder of a file that is gone, and the one around it, if they are empty."""
+    kept_folders = [os.path.realpath(place) for place in (os.path.expanduser("~"), os.curdir)]
+    with contextlib.suppress(OSError):
+        for place in (folder, os.path.dirname(folder)):
+            if os.path.realpath(place) in kept_folders:
+                return
+            os.rmdir(place)
 
 
 def _argv_of(entry: object) -> list[object]:
@@ -320,6 +367,12 @@ def _argv_of(entry: object) -> list[object]:
         return command
     arguments = entry.get("args", []) if isinstance(entry, dict) else []
     return [command, *arguments] if isinstance(arguments, list) else [command]
+
+
+def _url_of(entry: object) -> object:
+    """Return the address of a server that a program does not start itself."""
+    fields = entry if isinstance(entry, dict) else {}
+    return fields.get("url") or fields.get("httpUrl")
 
 
 def _encode_json(data: object) -> str:
@@ -418,118 +471,3 @@ def _open_folder(folder: str) -> Iterator[int]:
         yield folder_fd
     finally:
         os.close(folder_fd)
-
-
-# The Looseleaf servers in the configuration of every supported program.
-
-
-@value(kw_only=True)
-class Status:
-    """One server of one program; the name is "" for a program without a Looseleaf server."""
-
-    client: str
-    scope: str  # user or project
-    file: str
-    name: str = ""
-    workspace: str = ""
-    agent: str = ""
-    command: str = ""
-    hook: str = ""  # yes, no, not trusted, or unknown for a program without hooks
-    problems: tuple[str, ...] = ()
-
-
-def read_status() -> list[Status]:
-    """Read the files of all programs, of this user and of the project in this folder."""
-    rows: list[Status] = []
-    for word, client in CLIENTS.items():
-        user_rows = _read_scope(word, client, project=False)
-        rows += user_rows or [
-            Status(client=word, scope="user", file=client.server_file(project=False))
-        ]
-        if client.project_files and not _is_user_file(client):
-            rows += _read_scope(word, client, project=True)
-    return rows
-
-
-def _is_user_file(client: Client) -> bool:
-    """Return whether the file of the project is the file of the user, as in the home folder."""
-    files = (client.server_file(project=is_project) for is_project in (False, True))
-    user_file, project_file = map(os.path.realpath, files)
-    return user_file == project_file
-
-
-def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
-    file = client.server_file(project=project)
-    scope = "project" if project else "user"
-    try:
-        content = read_file(file)
-        if content is not None:
-            _check(file, content.decode())
-    except (Unavailable, ValueError) as error:
-        return [
-            Status(client=word, scope=scope, file=file, problems=(f"it cannot be read: {error}",))
-        ]
-    return [
-        Status(
-            client=word,
-            scope=scope,
-            file=file,
-            name=name,
-            workspace=connection.root,
-            agent=connection.agent,
-            command=connection.command,
-            hook=_describe_hook(client, name, connection, project=project),
-            problems=_list_problems(connection),
-        )
-        for name, connection in parse_connections(client, file, content).items()
-    ]
-
-
-def _check(file: str, text: str) -> None:
-    if file.endswith(".toml"):
-        tomllib.loads(text)
-    else:
-        file_formats.parse(text)
-
-
-def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, project: bool) -> str:
-    file = client.hook_file(name, project=project)
-    if not file:
-        return "unknown"
-    try:
-        text = (read_file(file) or b"").decode()
-        if client.hooks == "plugin":
-            hook = read_plugin(text) if is_plugin(text) else None
-            hook_connections = [hook] if hook else []
-        else:
-            hook_connections = read_json_hooks(file_formats.parse(text).data)
-    except (Unavailable, ValueError):
-        return "no"
-    has_hook = any(
-        hook.root == connection.root and connection.agent in ("", hook.agent)
-        for hook in hook_connections
-    )
-    if has_hook and client is CLIENTS["codex"] and not _is_trusted(client, file):
-        return "not trusted"
-    return "yes" if has_hook else "no"
-
-
-def _is_trusted(client: Client, hook_file: str) -> bool:
-    """Return whether a person ever trusted a hook of this file; Codex stores trust by path."""
-    try:
-        text = (read_file(client.server_file(project=False)) or b"").decode()
-        hooks_table = tomllib.loads(text).get("hooks")
-    except (Unavailable, ValueError):
-        return False
-    state = hooks_table.get("state") if isinstance(hooks_table, dict) else None
-    keys = state if isinstance(state, dict) else {}
-    return any(str(key).startswith(f"{hook_file}:session_start:") for key in keys)
-
-
-def _list_problems(connection: LaunchTarget) -> tuple[str, ...]:
-    command = shutil.which(connection.command)
-    is_workspace = os.path.isfile(os.path.join(connection.root, settings.FILE))
-    return (
-        *(() if command else (f"the command {connection.command} is missing",)),
-        *(() if is_workspace else (f"{connection.root} is not a workspace",)),
-    )

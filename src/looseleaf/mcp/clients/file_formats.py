@@ -301,6 +301,47 @@ def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> s
     return new_text
 
 
+def set_line(text: str, table: str, key: str, entry: str | None) -> str:
+    """Set one line of the table `[table]`; without an entry, remove it.
+
+    Raise `ValueError` if the edit would change anything else, because of the layout of the file.
+    """
+    data = tomllib.loads(text)
+    line = f"{_quote(key)} = {_quote(entry)}\n" if entry is not None else ""
+    lines = text.splitlines(keepends=True)
+    header = next((at for at, old in enumerate(lines) if _is_header(old, table)), None)
+    if header is None:
+        margin = "\n" * (text != "" and not text.endswith("\n")) + "\n" * (text != "")
+        new_text = f"{text}{margin}[{table}]\n{line}" if line else text
+    else:
+        later = lines[header + 1 :]
+        size = next((at for at, old in enumerate(later) if old.lstrip()[:1] == "["), len(later))
+        body = [old for old in later[:size] if not _has_key(old, key)]
+        while body and not body[-1].strip():
+            later.insert(size, body.pop())
+        new_text = "".join([*lines[: header + 1], *body, line, *later[size:]])
+    entries = {name: old for name, old in data.get(table, {}).items() if name != key}
+    expected = {**data, table: {**entries, **({key: entry} if entry is not None else {})}}
+    if {table: {}, **tomllib.loads(new_text)} != expected:
+        raise ValueError("the layout of its tables is not supported")
+    return new_text
+
+
+def _is_header(line: str, table: str) -> bool:
+    return re.fullmatch(rf"\s*\[\s*{re.escape(table)}\s*\]\s*(#.*)?", line.rstrip("\n")) is not None
+
+
+def _has_key(line: str, key: str) -> bool:
+    try:
+        return key in tomllib.loads(line)
+    except ValueError:
+        return False
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def format_table(key: str, name: str, entry: dict[str, Any]) -> str:
     """Write one table as lines; a JSON value without surrogate escapes is a TOML value too."""
     lines = [f"{field} = {json.dumps(data, ensure_ascii=False)}" for field, data in entry.items()]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 NAME = "looseleaf"
-_NO_LIMIT = ("--max-characters", "100000")  # for a program without a limit for hooks
 
 
 @value(kw_only=True)
@@ -40,7 +39,8 @@ class Client:
     hooks: str = ""
     hook_files: Files = tuple
     project_hook_files: tuple[str, ...] = ()
-    hook_options: tuple[str, ...] = ()  # the limit of the program for a hook's output
+    reads_parents: bool = False  # whether a project's files are found from its subfolders, too
+    host: str = ""  # the program as a host of hooks, which knows the limit of their output
     policy_files: Files = tuple
     approval: str = ""
     project_approval: str = ""
@@ -78,11 +78,6 @@ def _build_loaded_entry(command: list[str]) -> dict[str, Any]:
     return {**_build_typed_entry(command), "alwaysLoad": True}
 
 
-def _build_required_entry(command: list[str]) -> dict[str, Any]:
-    # Otherwise the first request does not wait for the tools.
-    return {**_build_plain_entry(command), "required": True}
-
-
 def _build_listed_entry(command: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": command, "enabled": True}
 
@@ -114,7 +109,7 @@ CLIENTS = {
         hooks="json",
         hook_files=_locate_claude_settings,
         project_hook_files=(".claude/settings.json",),
-        hook_options=("--host", "claude-code"),
+        host="claude-code",
         approval="Claude Code asks before a memory tool is used for the first time.",
         project_approval="Claude Code asks in each project whether the server of its .mcp.json "
         "may start: run `claude` there and answer, or see /mcp. `claude -p` does not ask.",
@@ -124,11 +119,12 @@ CLIENTS = {
         files=_locate_files("CODEX_HOME", "~/.codex", "config.toml"),
         project_files=(".codex/config.toml",),
         key="mcp_servers",
-        entry=_build_required_entry,
+        entry=_build_plain_entry,
         hooks="json",
         hook_files=_locate_files("CODEX_HOME", "~/.codex", "hooks.json"),
         project_hook_files=(".codex/hooks.json",),
-        hook_options=("--host", "codex"),
+        reads_parents=True,
+        host="codex",
         approval="Codex runs a hook only once you trust it: run `codex` and trust the "
         "SessionStart hook, at its start or in /hooks. Until then sessions start without memory, "
         "with the tools.",
@@ -144,7 +140,7 @@ CLIENTS = {
         hooks="json",
         hook_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
-        hook_options=_NO_LIMIT,
+        host="gemini",
         policy_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/policies/{name}.toml"),
         approval="Gemini CLI starts servers only in folders that you trust: run `gemini` in the "
         "folder and answer, or see /permissions. It asks before a page's text is replaced.",
@@ -162,7 +158,8 @@ CLIENTS = {
         hooks="plugin",
         hook_files=_locate_files("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
         project_hook_files=(".opencode/plugin/{name}.js",),
-        hook_options=_NO_LIMIT,
+        reads_parents=True,
+        host="opencode",
     ),
     "cursor": Client(
         title="Cursor",
@@ -197,15 +194,18 @@ CLIENTS = {
 _CACHE_FOLDERS = frozenset({".cache", "Caches"})
 _CACHE_MARK = "CACHEDIR.TAG"  # a file at the top of a package cache, and of a virtual environment
 _HOOK = ("--hook", "session-start")
+BY_FOLDER = "--by-folder"  # in the entries of a user: the agent of the project goes first
 
 
 @value
 class LaunchTarget:
     """The workspace and agent that a command line serves."""
 
-    root: str  # "" for the workspace of the current folder
+    root: str  # or the address of a server; "" for the workspace of the current folder
     agent: str  # "" for all agents, or the default agent
-    command: str  # the program that is started
+    command: str = ""  # the program that is started; "" for a server
+    by_folder: bool = False  # whether the agent of a project comes before it
+    is_required: bool = False  # whether the program does not start without it
 
 
 def resolve_stable_command() -> list[str]:
@@ -257,7 +257,17 @@ def read_connection(words: Sequence[object]) -> LaunchTarget | None:
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
     if len(texts) < len(words) or not (is_server or is_hook):
         return None
-    return LaunchTarget(_find_option(texts, "--root"), _find_option(texts, "--agent"), texts[0])
+    root, agent = (_find_option(texts, name) for name in ("--root", "--agent"))
+    return LaunchTarget(root, agent, texts[0], BY_FOLDER in texts)
+
+
+def read_address(name: str, url: object) -> LaunchTarget | None:
+    """Parse the address of a Looseleaf server, which has no mark but the name of its entry."""
+    if NAME not in name.lower() or not isinstance(url, str):
+        return None
+    address, _, query = url.partition("?")
+    agent = next((part[6:] for part in query.split("&") if part.startswith("agent=")), "")
+    return LaunchTarget(address, agent)
 
 
 def _find_option(words: list[str], name: str) -> str:
