@@ -17,7 +17,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.dispatch import invoke, require_possible
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas import build_input_schema
 from looseleaf.errors import Forbidden, LooseleafError
@@ -516,6 +516,8 @@ def test_nobody_gets_further_than_allowed(name: str, fresh: Any) -> None:  # noq
             assert attempt(world, who, name, target), f"{who} was not refused on {target}"
         assert state(world) == before, f"all were refused, and {target} changed"
         for who in [who for who in PEOPLE if who in allowed]:
+            # Asked before the arguments are read, and so only of those who may do nothing with it.
+            require_possible(world.workspace.acting(principal=PEOPLE[who], surface="t"), operation)
             refusal = attempt(world, who, name, target)
             assert refusal is None, f"{who}, {target}: {refusal!r}"
             if operation.permission in SPOILS:

@@ -16,6 +16,8 @@ from looseleaf.web.http import connection, responses
 from tests.web.fixtures import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
+OPERATION = "/looseleaf/v1/operations/looseleaf/install-bundle"
+ABILITY = "/wp-abilities/v1/abilities/looseleaf/install-bundle"
 
 
 def raw(site: Site, sent: bytes, *, wait: float = 10.0) -> bytes:
@@ -73,6 +75,40 @@ def test_a_body_of_nobody_is_not_read(site: Site, path: str) -> None:
     answer = raw(site, head(method, path, *lines) + b"x" * 1000)
     assert answer.startswith(b"HTTP/1.1 401 ")
     assert b"connection: close" in answer
+
+
+def test_permission_is_asked_before_a_body_is_read(site: Site) -> None:
+    """Whoever may not run an operation on anything sends it nothing, by any of its addresses."""
+    credential = f"authorization: Bearer {site.token(user=site.user('nobody'))}"
+    for path in (f"{API}/agent-bundles/install", f"{ABILITY}/run", f"{OPERATION}"):
+        answer = raw(site, head("POST", path, credential, "content-length: 19000000") + b"[" * 9)
+        assert answer.startswith(b"HTTP/1.1 403 "), path
+        assert b"connection: close" in answer
+    entries = site.run("looseleaf/list-audit", action="install-bundle")
+    assert [entry["event"]["outcome"] for entry in entries] == ["refused"] * 3
+
+
+def test_the_limit_of_a_body_follows_from_its_operation(opens: Opens) -> None:
+    """A page is as long as a page may be in JSON, and a definition has its own limit."""
+    site = opens(max_page_bytes=100_000)
+    credential = f"authorization: Bearer {site.token(user=1)}"
+    for method, path, limit in (
+        ("PUT", MEMORY, 265_536),
+        ("POST", f"{API}/files/append", 265_536),
+        ("POST", f"{API}/pipelines", 4_259_840),
+        ("POST", f"{API}/agent-bundles/install", 20_000_000),
+    ):
+        answer = raw(site, head(method, path, credential, "content-length: 50000000"))
+        assert f'"limit":{limit}'.encode() in answer, path
+
+
+def test_wide_json_is_refused(site: Site, token: str) -> None:
+    """A list of a million lists is no page; over MCP the same."""
+    wide = b'{"content":[' + b"[]," * 1_000_000 + b"[]]}"
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    for method, path in (("PUT", MEMORY), ("POST", "/mcp")):
+        answer = site.ask(method, path, token, content=wide, headers=headers)
+        assert (answer.status_code, answer.json()["data"]["limit"]) == (413, 100_000)
 
 
 def test_an_operation_that_needs_little_takes_little(site: Site, token: str) -> None:

@@ -310,3 +310,25 @@ def test_workers_are_replaced_when_they_die(root: Path, serve: Serve) -> None:
             return
         time.sleep(0.2)
     raise AssertionError(process.text)
+
+
+STUCK = """
+import os, signal, threading, time
+from looseleaf.web import server
+
+server.GRACE_SECONDS = server._CLOSE_SECONDS = 0.1
+signal.signal(signal.SIGTERM, lambda *_: None)
+server.stop_in_time()
+threading.Thread(target=time.sleep, args=(600,)).start()
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep(600)
+"""
+
+
+def test_a_server_stops_whatever_its_threads_do() -> None:
+    """A thread that never ends does not keep the process: it exits as after any other stop."""
+    ended = subprocess.run(
+        [sys.executable, "-c", STUCK], capture_output=True, timeout=120, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "did not end in time" in ended.stderr

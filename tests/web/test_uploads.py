@@ -148,13 +148,25 @@ def upload_budget(site: Site) -> BodyBudget:
     return budget
 
 
+def test_an_upload_that_nothing_allows_is_not_read(site: Site, token: str) -> None:
+    """An agent without the capability is refused before its file arrives."""
+    lines = (
+        f"authorization: Bearer {token}",
+        "content-type: multipart/form-data; boundary=b",
+        "content-length: 90000",
+    )
+    with socket.create_connection(("127.0.0.1", site.port), timeout=30) as connection:
+        connection.sendall(head("POST", FILES, *lines))
+        assert connection.recv(100).startswith(b"HTTP/1.1 403 ")
+
+
 def test_uploads_on_their_way_are_bounded(opens: Opens) -> None:
     """Those of one sender wait unread for each other, and another sender's comes in."""
     site = opens(max_upload_bytes=100_000, request_seconds=60.0)
     site.run("looseleaf/create-pipeline", agent="ada", name="News")
     form = {"files": {"file": ("a.txt", b"x")}, "data": {"pipeline_id": "1"}}
     lines = (
-        f"authorization: Bearer {site.token()}",
+        f"authorization: Bearer {site.token(user=1)}",
         "content-type: multipart/form-data; boundary=b",
         "content-length: 90000",
     )
@@ -164,7 +176,7 @@ def test_uploads_on_their_way_are_bounded(opens: Opens) -> None:
             item.sendall(head("POST", FILES, *lines) + b"--b\r\n")
         budget = upload_budget(site)
         wait_until(lambda: budget.reserved_bytes == budget.limit // 2)
-        token: str = site.run("looseleaf/create-token", user=1)["token"]
+        token = site.token(user=site.user("eve", capabilities=["manage_options"]))
         assert site.ask("POST", FILES, token, **form).status_code == 200
         assert budget.reserved_bytes == budget.limit // 2
     finally:

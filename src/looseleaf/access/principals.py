@@ -230,6 +230,17 @@ def find_requirement(
     return requirement
 
 
+def find_general_requirement(principal: Principal, permission: str) -> str | None:
+    """Return what a principal lacks for a permission outside of agents: on its user and the rest.
+
+    None means that some call may be allowed, whatever it names.
+    """
+    own_pages = _find_user_page_requirement(principal, permission, principal.user_id)
+    if principal.is_local or own_pages is None or permission in _OF_SHARED_PAGES:
+        return None
+    return _find_workspace_requirement(principal, permission, None)
+
+
 def _find_workspace_requirement(
     principal: Principal, permission: str, shelf: Shelf | None
 ) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog import resolution
 from looseleaf.catalog.context import build_event
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.resolution import agent_of, find_operation
@@ -98,6 +99,15 @@ def run_parsed(
     if not operation.read_only:
         record_in_audit(context, operation, operation_arguments)
     return result
+
+
+def require_possible(context: Context, operation: Operation) -> None:
+    """Refuse a principal who may run an operation on nothing, before its arguments are read."""
+    try:
+        resolution.require_possible(context, operation.permission)
+    except Forbidden as refusal:
+        record_in_audit(context, operation, {}, refusal)
+        raise
 
 
 def require_precondition_kept(context: Context, operation: Operation) -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from looseleaf.access.principals import AGENT, CHANGES, authorize, find_user_requirement
+from looseleaf.access.principals import (
+    AGENT,
+    CHANGES,
+    authorize,
+    find_general_requirement,
+    find_requirement,
+    find_user_requirement,
+)
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Conflicted, Forbidden, InvalidName
 from looseleaf.errors.pages import AgentAmbiguous, AgentMissing, DailyMemoryOff
@@ -211,6 +218,25 @@ def _allow_file(
     is_closed = not context.settings.daily_memory_enabled
     if journal and is_closed and context.permission in CHANGES:
         raise DailyMemoryOff
+
+
+def require_possible(context: Context, permission: str) -> None:
+    """Raise `Forbidden` if no page, agent or user could be named for which a call is allowed.
+
+    A surface asks this before it reads the arguments of a call; the operation decides about them.
+    """
+    principal = context.principal
+    lacks = find_general_requirement(principal, permission)
+    if lacks is None:
+        return
+    if principal.agent_id:
+        agents = [context.parts.agents.resolve(principal.agent_id)]
+    else:
+        agents = list_visible_agents(context)
+    for agent in agents:
+        if find_requirement(principal, permission, agent.shelf, owner=agent.owner) is None:
+            return
+    raise Forbidden(permission, lacks)
 
 
 def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:

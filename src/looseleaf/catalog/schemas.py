@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.operation import Operation
     from looseleaf.catalog.signature import Type
+    from looseleaf.settings import Settings
 
     Schema = dict[str, Any]
 
@@ -176,6 +177,32 @@ def build_input_schema(operation: Operation) -> Schema:
         "required": required,
         "additionalProperties": False,
     }
+
+
+# How long the arguments of one call may be as JSON: an argument that holds a page, a file or a
+# definition makes a call long, and all others are short.
+
+
+SHORT_BYTES = 65_536  # of a call without a long argument, and of what stands beside a long one
+DEFINITION_BYTES = 4_194_304  # of a pipeline, a configuration or a queue of prompts
+_FILES = frozenset(("data",))
+_PAGES = frozenset(("content", "message", "new", "old"))
+_DEFINITIONS = frozenset(
+    ("attachments", "config", "document", "prompt", "prompt_queue", "setting", "step_settings")
+) | {"steps", "system_prompt"}
+
+
+def compute_argument_bytes(operation: Operation, settings: Settings) -> int:
+    """Return the most bytes that the arguments of one call may have as JSON."""
+    names = list_argument_names(operation)
+    if not _FILES.isdisjoint(names):
+        return settings.max_request_bytes
+    size = 0
+    if not _PAGES.isdisjoint(names):
+        size = 2 * settings.max_page_bytes  # JSON writes a line end in two bytes
+    if not _DEFINITIONS.isdisjoint(names):
+        size = max(size, DEFINITION_BYTES)
+    return min(size + SHORT_BYTES, settings.max_request_bytes)
 
 
 def list_argument_names(operation: Operation) -> Collection[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from math import isqrt
 
+from looseleaf.memory.deadline import check_deadline
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 # Line differences of two texts, at a bounded cost, as a unified diff.
@@ -25,6 +26,8 @@ _CONTEXT = 3
 
 # Half-open ranges of lines, [old start, old end) and [new start, new end), that differ.
 Range = tuple[int, int, int, int]
+# The place of a range in the old and in the new text, and the lines that are new there.
+Change = tuple[int, int, int, "Sequence[str]"]
 
 
 @value
@@ -39,15 +42,31 @@ class LineDiff:
 def diff_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -> LineDiff:
     """Compare two texts line by line."""
     search = _Search(old, new)
-    changes = _merge_ranges(search.compare(0, len(old), 0, len(new)))
-    lines: list[str] = []
-    size = 0
-    for line in _format_unified(old, new, changes, names):
-        size += len(line) + 1
-        if size > MOST_CHARACTERS:
-            return LineDiff("\n".join(lines), search.is_coarse, True)
-        lines.append(line)
-    return LineDiff("\n".join(lines), search.is_coarse, False)
+    ranges = _merge_ranges(search.compare(0, len(old), 0, len(new)))
+    changes = [(a, b, c, new[c:d]) for a, b, c, d in ranges]
+    text, is_truncated = _join_unified(old, changes, names)
+    return LineDiff(text, search.is_coarse, is_truncated)
+
+
+def diff_edit(
+    old: Sequence[str], edits: Iterable[tuple[int, int, Sequence[str]]], names: tuple[str, str]
+) -> str:
+    """Return the unified diff of replaced lines, at the cost of these lines and not of the text.
+
+    Each edit is the half-open range of the lines that it replaces, and the new lines.
+    """
+    changes: list[Change] = []
+    shift = 0
+    for start, end, lines in sorted(edits, key=lambda edit: edit[:2]):
+        a, b, low, high = start, end, 0, len(lines)
+        while a < b and low < high and old[a] == lines[low]:
+            a, low = a + 1, low + 1
+        while a < b and low < high and old[b - 1] == lines[high - 1]:
+            b, high = b - 1, high - 1
+        if a < b or low < high:
+            changes.append((a, b, a + shift, lines[low:high]))
+        shift += high - low - (b - a)
+    return _join_unified(old, changes, names)[0]
 
 
 def diff_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
@@ -103,6 +122,7 @@ class _Search:
         reach = [0] * (2 * max_edits + 3)  # by diagonal, the last line reached in the old text
         trail: list[list[int]] = []
         for edits in range(max_edits + 1):
+            check_deadline()
             self.steps -= edits + 1
             if self.steps < 0:
                 break
@@ -200,8 +220,22 @@ def _merge_ranges(ranges: Iterator[Range]) -> list[Range]:
     return merged_ranges
 
 
+def _join_unified(
+    old: Sequence[str], changes: Sequence[Change], names: tuple[str, str]
+) -> tuple[str, bool]:
+    """Return changes as a unified diff, and whether it was cut."""
+    lines: list[str] = []
+    size = 0
+    for line in _format_unified(old, changes, names):
+        size += len(line) + 1
+        if size > MOST_CHARACTERS:
+            return "\n".join(lines), True
+        lines.append(line)
+    return "\n".join(lines), False
+
+
 def _format_unified(
-    old: Sequence[str], new: Sequence[str], changes: list[Range], names: tuple[str, str]
+    old: Sequence[str], changes: Sequence[Change], names: tuple[str, str]
 ) -> Iterator[str]:
     """Write changes as a unified diff, with a few lines around them."""
     if changes:
@@ -212,21 +246,21 @@ def _format_unified(
         last = at
         while last + 1 < len(changes) and changes[last + 1][0] - changes[last][1] <= 2 * _CONTEXT:
             last += 1
-        yield from _format_hunk(old, new, changes[at : last + 1])
+        yield from _format_hunk(old, changes[at : last + 1])
         at = last + 1
 
 
-def _format_hunk(old: Sequence[str], new: Sequence[str], changes: list[Range]) -> Iterator[str]:
+def _format_hunk(old: Sequence[str], changes: Sequence[Change]) -> Iterator[str]:
     lead = min(_CONTEXT, changes[0][0])
     tail = min(_CONTEXT, len(old) - changes[-1][1])
     start, end = changes[0][0] - lead, changes[-1][1] + tail
-    new_start, new_end = changes[0][2] - lead, changes[-1][3] + tail
+    new_start, new_end = changes[0][2] - lead, changes[-1][2] + len(changes[-1][3]) + tail
     yield f"@@ -{_format_range(start, end)} +{_format_range(new_start, new_end)} @@"
     at = start
-    for a, b, c, d in changes:
+    for a, b, _, new_lines in changes:
         yield from (f" {line}" for line in old[at:a])
         yield from (f"-{line}" for line in old[a:b])
-        yield from (f"+{line}" for line in new[c:d])
+        yield from (f"+{line}" for line in new_lines)
         at = b
     yield from (f" {line}" for line in old[at:end])
 
@@ -283,6 +317,7 @@ def diff_words(old: str, new: str, *, context: int = _CONTEXT) -> WordDiff:
     lines: list[DiffLine] = []
     end = (0, 0)
     for number, (a, b, c, d) in enumerate(ranges):
+        check_deadline()
         lines += _build_unchanged(before[end[0] : a], end, context, is_first=number == 0)
         lines += _build_changed(before[a:b], after[c:d], (a, c))
         end = b, d
@@ -330,6 +365,7 @@ def _build_changed(
 ) -> list[DiffLine]:
     removed_lines, added_lines = [], []
     for place in range(max(len(old), len(new))):
+        check_deadline()
         before = old[place] if place < len(old) else None
         after = new[place] if place < len(new) else None
         old_segments, new_segments = _build_segments(before or "", after or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.differences import diff_ranges
 from looseleaf.memory.sections import end_line, list_sections
 from looseleaf.values import value
@@ -80,9 +81,9 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
         merged_lines += start[end : group[0][0]]
         new_lines: list[str] = []
         for _, _, _, lines in group:
-            new_lines += [
-                line for line in lines if line.rstrip("\n") not in _strip_line_ends(new_lines)
-            ]
+            check_deadline()
+            known_lines = _strip_line_ends(new_lines)
+            new_lines += [line for line in lines if line.rstrip("\n") not in known_lines]
         merged_lines += new_lines
         end = max(end, *(edit[1] for edit in group))
     lines = [*merged_lines, *start[end:]]

@@ -17,7 +17,7 @@ from looseleaf.access.principals import SESSION
 from looseleaf.errors.operations import Unauthenticated
 from looseleaf.memory.provenance import FROM_USER, PERSON
 from looseleaf.values import replace
-from looseleaf.web.admin.forms import parse_form, read_form
+from looseleaf.web.admin.forms import read_fields, read_form
 from looseleaf.web.admin.site import describe_error, site_of
 from looseleaf.web.http.authentication import (
     SURFACE,
@@ -29,7 +29,7 @@ from looseleaf.web.http.authentication import (
 from looseleaf.web.http.bodies import FORM, as_object, media_type_of
 from looseleaf.web.http.request_log import activity_of
 from looseleaf.web.http.responses import RequestError, answer, refuse_precondition
-from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
+from looseleaf.web.rest.calls import authenticator_of, read_bytes, workers_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -68,7 +68,7 @@ async def sign_in(request: Request) -> Response:
     refuse_precondition(request, "Signing in")
     if media_type_of(request) == FORM:
         return await _sign_in_by_form(request)
-    fields = as_object(await body_of(request, size=SIGN_IN_BYTES))
+    fields = as_object(await read_bytes(request, SIGN_IN_BYTES))
     secret = await _admit(request, fields)
     principal = authenticator_of(request).authentication.session(secret.text)
     response = answer({"user": principal.name, "csrf": csrf_token_of(secret.text)})
@@ -77,7 +77,7 @@ async def sign_in(request: Request) -> Response:
 
 
 async def _sign_in_by_form(request: Request) -> Response:
-    form = parse_form(await body_of(request, size=SIGN_IN_BYTES))
+    form = await read_fields(request, SIGN_IN_BYTES)
     next_, link = form.get("next", ""), form.get("link", "")
     password = {"login": form.get("login", ""), "password": form.get("password", "")}
     try:

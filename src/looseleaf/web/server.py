@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from uvicorn.supervisors import Multiprocess
 
 from looseleaf.access.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
+from looseleaf.memory.deadline import end_all_work
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
 from looseleaf.web.app import build_application
@@ -31,6 +33,7 @@ from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+    from types import FrameType
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -71,7 +74,9 @@ class AfterFirstAnswer:
             threading.Thread(target=self._start, name=name, daemon=True).start()
 
 
-GRACE_SECONDS = 10
+# A stopped server ends within ten seconds, whatever it does.
+GRACE_SECONDS = 7  # for running requests
+_CLOSE_SECONDS = 2.5  # for closing the workspace, and for threads that notice their deadline
 BACKLOG = 2048
 SWITCH_SECONDS = 0.0005
 
@@ -88,10 +93,41 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
         keep_objects()
 
     keep_objects()
+    stop_in_time()
     # A computing thread gives up the interpreter lock after this time; a response waits for the
     # lock several times.
     sys.setswitchinterval(SWITCH_SECONDS)
     return AfterFirstAnswer(app, start)
+
+
+def stop_in_time() -> None:
+    """Let the stop signals of this process, which a server handles already, have a last moment."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in HANDLED_SIGNALS:
+        handler = signal.getsignal(number)
+        if callable(handler):
+            signal.signal(number, partial(_stop, handler))
+
+
+def _stop(
+    handler: Callable[[int, FrameType | None], object], number: int, frame: FrameType | None
+) -> None:
+    threading.Thread(target=_end_process, name="looseleaf-server-stop", daemon=True).start()
+    handler(number, frame)
+
+
+def _end_process() -> None:
+    """End the work of all requests, and then the process: a thread could go on for ever.
+
+    This loses nothing that was acknowledged: a kill at any instruction does not.
+    """
+    time.sleep(GRACE_SECONDS)
+    end_all_work()
+    time.sleep(_CLOSE_SECONDS)
+    sys.stderr.write("looseleaf: a request did not end in time; the server stops without it\n")
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def keep_objects() -> None:

@@ -9,6 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
+from looseleaf.web.http.authentication import sender_of
 from looseleaf.web.http.bodies import build_too_busy
 from looseleaf.web.http.responses import RequestError, build_too_large
 from looseleaf.web.rest.calls import authenticator_of
@@ -41,7 +42,7 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
         max_part_size=_MOST_FIELD_BYTES,
     )
     budget: BodyBudget = request.app.state.upload_budget
-    sender, has_room = authenticator_of(request).sender(request), False
+    sender, has_room = sender_of(request), False
     seconds = settings.request_seconds * _PATIENCE
     try:
         async with asyncio.timeout(seconds), budget.reserve(sender, limit):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import Conflicted, Forbidden, InvalidArgument
+from looseleaf.errors import Conflicted, Forbidden, InvalidArgument, TookTooLong
 from looseleaf.features.upkeep import operations
 from looseleaf.features.upkeep.lint import LintPage
+from looseleaf.memory.deadline import run_within
 from looseleaf.memory.scope import Where
 from tests.cli.fixtures import Run
 
@@ -92,14 +95,14 @@ def test_a_large_section_becomes_a_page(workspace: Workspace) -> None:
 def test_an_edit_made_meanwhile_wins(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The version that was read is the only one that is replaced."""
     path = write(workspace, PAGE)
-    read = operations._read_pages
+    read = operations._read_page
 
-    def read_then_edit(*arguments: object) -> list[LintPage]:
-        pages = list(read(*arguments))  # type: ignore[arg-type]
+    def read_then_edit(*arguments: object) -> LintPage | None:
+        page = read(*arguments)  # type: ignore[arg-type]
         path.write_text(PAGE + "- by hand\n")
-        return pages
+        return page
 
-    monkeypatch.setattr(operations, "_read_pages", read_then_edit)
+    monkeypatch.setattr(operations, "_read_page", read_then_edit)
     with pytest.raises(Conflicted):
         operations.fix_memory(workspace.context, rule="duplicate_line")
     assert path.read_text() == PAGE + "- by hand\n"
@@ -136,3 +139,53 @@ def test_the_command_has_an_exit_code(run: Run, command_root: Path) -> None:
     assert fixed.json["findings"] == []
     assert run("memory", "lint").text == "Nothing to mend.\n"
     assert run("memory", "lint", "--rule", "typo").code == 2
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """Count the calls of functions that some work makes, ours and those of Python."""
+    calls = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize("line", ["- the same fact again and again\n", "- Theme: {}\n"])
+def test_lint_of_equal_lines_is_linear(workspace: Workspace, line: str) -> None:
+    """Four times the lines take four times the work, and the answer does not grow."""
+    sizes, works = [], []
+    for count in (500, 2000):
+        write(workspace, "".join(line.format(number) for number in range(count)))
+
+        def lint() -> None:
+            findings = operations.lint_memory(workspace.context, file="MEMORY.md")
+            sizes.append(sum(len(finding.diff) + len(finding.message) for finding in findings))
+
+        works.append(count_calls(lint))
+    assert works[1] < 5 * works[0]
+    assert sizes[1] < 1.1 * sizes[0] < 100_000
+
+
+def test_a_list_of_findings_that_is_cut_says_so(workspace: Workspace) -> None:
+    """The last one tells how many there are beside it; a fix mends them all at once."""
+    path = write(workspace, "# Memory\n\n" + "- the same fact again and again\n" * 1001)
+    findings = operations.lint_memory(workspace.context, file="MEMORY.md", rule="duplicate_line")
+    assert len(findings) == operations.MOST_FINDINGS
+    assert "900 more findings of this rule" in findings[-1].message
+    operations.fix_memory(workspace.context, file="MEMORY.md", rule="duplicate_line")
+    assert path.read_text() == "# Memory\n\n- the same fact again and again\n"
+
+
+def test_lint_ends_at_its_deadline(workspace: Workspace) -> None:
+    """The work itself stops, and no part of its findings is taken for all of them."""
+    write(workspace, "- a line\n")
+    with pytest.raises(TookTooLong):
+        run_within(0.0, lambda: operations.lint_memory(workspace.context))

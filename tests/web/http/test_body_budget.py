@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
+from typing import Any
 
-from looseleaf.web.http.bodies import BodyBudget
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf.web.http import bodies
+from looseleaf.web.http.bodies import MOST_VALUES, BodyBudget, check_value_count
+from looseleaf.web.http.responses import RequestError
 
 
 def test_a_body_waits_until_there_is_room() -> None:
@@ -56,3 +64,41 @@ def test_one_body_always_finds_room() -> None:
         return budget.reserved_bytes
 
     assert asyncio.run(scenario()) == 0
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "1", '""', '{"a":{}}', '"\\\\"', '"\\""'])
+def test_wide_json_is_refused_before_it_is_parsed(value: str) -> None:
+    """Each value takes many times its bytes in memory, so values are counted first."""
+    with pytest.raises(RequestError, match="more than 100,000 values"):
+        check_value_count(f"[{','.join([value] * (MOST_VALUES + 1))}]".encode())
+
+
+def test_signs_in_texts_are_no_values() -> None:
+    """A page of a million commas is one value, even if its end is missing."""
+    text = json.dumps({"content": '[{,"\\' * 500_000})
+    check_value_count(text.encode())
+    check_value_count(text[:-3].encode())
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_JSON)
+def test_every_value_is_counted_once(document: Any) -> None:  # noqa: ANN401
+    """As a parser would count them, so that the limit is where the message says."""
+
+    def count(part: Any) -> int:  # noqa: ANN401
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        return 1 + sum(map(count, inner))
+
+    raw = json.dumps(document, indent=1).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bodies, "MOST_VALUES", count(document))
+        check_value_count(raw)
+        patched.setattr(bodies, "MOST_VALUES", count(document) - 1)
+        if count(document) > 1:
+            with pytest.raises(RequestError):
+                check_value_count(raw)

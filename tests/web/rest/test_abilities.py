@@ -67,7 +67,8 @@ def test_every_operation_can_be_reached(site: Site, token: str) -> None:
     for name, operation in CATALOG.items():
         for address in (f"{RUN}/{name}/run", f"/wp-json{RUN}/{name}/run"):
             answer = site.ask("POST", address, token, json={"nonsense": 1})
-            assert answer.json()["code"] == "invalid_argument", name
+            # Whoever may run it on nothing is told so before the arguments are looked at.
+            assert answer.json()["code"] in ("invalid_argument", "forbidden"), name
             asked = site.ask("GET", address, token, params={"nonsense": 1})
             wanted = "invalid_argument" if operation.read_only else "method_not_allowed"
             assert asked.json()["code"] == wanted, name

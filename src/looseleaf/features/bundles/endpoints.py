@@ -11,7 +11,15 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.responses import answer, format_etag
-from looseleaf.web.rest.calls import authenticator_of, body_of, combine, from_query, invoke
+from looseleaf.web.rest.calls import (
+    authenticator_of,
+    budget_of,
+    combine,
+    from_query,
+    invoke,
+    read_call,
+    read_object,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,10 +37,11 @@ async def receive_archive(request: Request, endpoint: Endpoint) -> Response:
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
     kind = media_type_of(request)
+    raw = await read_call(request, context, operation)
     if kind in _RAW:
-        body: dict[str, Any] = {"data": b64encode(await body_of(request)).decode()}
+        body: dict[str, Any] = {"data": b64encode(raw).decode()}
     else:
-        body = await parse_object(await body_of(request, operation), kind)
+        body = await parse_object(raw, kind, budget_of(request))
     return answer(await invoke(request, context, operation, combine(query, body)))
 
 
@@ -41,8 +50,7 @@ async def export_bundle(request: Request, endpoint: Endpoint) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, endpoint.operation)
     query = from_query(operation, request.query_params.multi_items())
-    kind = media_type_of(request)
-    body = await parse_object(await body_of(request, operation), kind)
+    body = await read_object(request, context, operation)
     result = await invoke(request, context, operation, combine(query, body))
     headers = {"etag": format_etag(result["hash"])}
     if ARCHIVE not in request.headers.get("accept", ""):

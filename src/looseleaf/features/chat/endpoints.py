@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from starlette.responses import StreamingResponse
 
 from looseleaf.catalog import dispatch
@@ -20,12 +19,13 @@ from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.operations import Unauthenticated
 from looseleaf.features.chat import operations
 from looseleaf.features.chat.events import build_event_document
-from looseleaf.web.http.bodies import media_type_of, parse_object
+from looseleaf.web.http.bodies import release_body
 from looseleaf.web.http.responses import answer, answer_error, encode_json
-from looseleaf.web.rest.calls import authenticator_of, body_of, combine, from_query
+from looseleaf.web.http.workers import FairShares
+from looseleaf.web.rest.calls import authenticator_of, combine, from_query, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from looseleaf.features.chat.events import Event
     from looseleaf.plugins.endpoints import Endpoint
 
+Outcome = TypeVar("Outcome")
 SEND = "datamachine/send-message"
 EVENTS = "text/event-stream"
 # Turns at once; each waits in a thread of its own, apart from the threads of other requests. The
@@ -52,21 +53,19 @@ async def talk(request: Request, endpoint: Endpoint) -> Response:
     dispatch.require_precondition_kept(context, operation)
     require_operation(context, operation, {})
     query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
-    kind = media_type_of(request)
-    body = await parse_object(await body_of(request, operation), kind)
+    body = await read_object(request, context, operation)
     streams = _wants_stream(request, body.pop("stream", None))
     header = request.headers.get("x-request-id")
     resend = {"request": header} if header and operation.name == SEND else {}
     fields = combine(from_query(operation, query), body, resend)
     call_arguments = parse_arguments(operation, fields)
     threads = _threads_of(request)
-    events = await run_sync(
-        lambda: _start_turn(context, operation, call_arguments), limiter=threads.start_limiter
-    )
+    start = partial(_start_turn, context, operation, call_arguments)
+    events = await threads.run(threads.starts, context, start)
+    release_body(request.scope)  # the message is stored, and the turn may take minutes
     if not streams:
-        reply = await run_sync(
-            lambda: operations.collect_reply(context, events), limiter=threads.turn_limiter
-        )
+        collect = partial(operations.collect_reply, context, events)
+        reply = await threads.run(threads.turns, context, collect)
         return answer(to_json_value(reply))
     return StreamingResponse(
         _stream_events(request, context, events),
@@ -105,7 +104,7 @@ async def _stream_events(
 
     A credential that is revoked ends the stream at once, and the turn before its next step.
     """
-    inbox = _run_turn(request, events)
+    inbox = _run_turn(request, context, events)
     silent_seconds = 0.0
     while True:
         try:
@@ -126,7 +125,9 @@ async def _stream_events(
             yield part
 
 
-def _run_turn(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes | None]:
+def _run_turn(
+    request: Request, context: Context, events: Iterator[Event]
+) -> asyncio.Queue[bytes | None]:
     """Run the turn in a thread, with or without a reader; None in the queue is its end."""
     loop, inbox = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
 
@@ -151,9 +152,17 @@ def _run_turn(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes 
             put(None)
 
     threads = _threads_of(request)
-    turn_future = asyncio.ensure_future(run_sync(pull, limiter=threads.turn_limiter))
-    threads.turns.add(turn_future)
-    turn_future.add_done_callback(threads.turns.discard)
+
+    async def run() -> None:
+        try:
+            await threads.run(threads.turns, context, pull)
+        except LooseleafError as error:  # too many turns of this person wait already
+            put(_encode_error(request, error))
+            put(None)
+
+    turn_future = asyncio.ensure_future(run())
+    threads.running.add(turn_future)
+    turn_future.add_done_callback(threads.running.discard)
     return inbox
 
 
@@ -180,9 +189,18 @@ class Threads:
     """The threads of conversations, and the turns that run in them."""
 
     def __init__(self) -> None:
-        self.turn_limiter = CapacityLimiter(MAX_TURNS)
-        self.start_limiter = CapacityLimiter(MAX_STARTS)
-        self.turns: set[asyncio.Future[None]] = set()  # kept, or they would be garbage-collected
+        self.turns = FairShares("Talking by one user", MAX_TURNS, MAX_TURNS // 2, MAX_TURNS // 8)
+        self.starts = FairShares("Talking by one user", MAX_STARTS, MAX_STARTS // 2, 1)
+        # Kept, or they would be garbage-collected.
+        self.running: set[asyncio.Future[None]] = set()
+
+    async def run(
+        self, shares: FairShares, context: Context, work: Callable[[], Outcome]
+    ) -> Outcome:
+        """Run work in a thread, in the share of the person who talks."""
+        user = context.principal.user_id
+        await shares.enter(user)
+        return await shares.run(user, work)
 
 
 def _threads_of(request: Request) -> Threads:

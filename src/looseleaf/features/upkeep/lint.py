@@ -9,6 +9,7 @@ from functools import cached_property
 
 from looseleaf.features.upkeep.daily_task.units import split_lines
 from looseleaf.memory.day import parse_date
+from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.sections import list_sections
 from looseleaf.times import DAY_SECONDS, format_date
 from looseleaf.values import value
@@ -108,6 +109,11 @@ class LintPage:
     def lines(self) -> list[str]:
         """The lines, with their ends."""
         return split_lines(self.text)
+
+    @cached_property
+    def bare_lines(self) -> list[str]:
+        """The lines without their ends, as a diff shows them."""
+        return [line.removesuffix("\n") for line in self.lines]
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -510,14 +516,17 @@ def lint_pages(
     registry: FileRegistry,
     now: float,
     *,
+    files: frozenset[str] | None = None,
     path_exists: Callable[[str], bool] | None = None,
 ) -> Iterator[LintProblem]:
-    """Find the problems of the pages of a shelf; without `path_exists`, paths are not checked.
+    """Find the problems of pages of a shelf; without `path_exists`, paths are not checked.
 
-    Generated pages are left out, since an edit would be overwritten.
+    `files` names all pages of the shelf; without it, the given ones are all. Generated pages are
+    left out, since an edit would be overwritten.
     """
-    pages = list(pages)
-    files = frozenset(page.file for page in pages)
+    if files is None:
+        pages = list(pages)
+        files = frozenset(page.file for page in pages)
     for page in pages:
         file = registry.get(page.file)
         if file is not None and file.composable:
@@ -531,16 +540,20 @@ def lint_page(
     page: LintPage, files: frozenset[str], registry: FileRegistry, now: float
 ) -> Iterator[LintProblem]:
     """Find the problems of one page among others."""
-    yield from find_model_tokens(page)
-    yield from find_duplicates(page)
-    yield from find_contradictions(page)
-    yield from find_stale_entries(page, now)
-    yield from find_misplaced_tasks(page)
-    yield from find_dead_links(page, files)
-    yield from find_sections_alike(page)
-    yield from find_large_sections(page)
-    yield from find_over_budget(page, registry)
-    yield from find_review_due(page, now)
+    for problems in (
+        find_model_tokens(page),
+        find_duplicates(page),
+        find_contradictions(page),
+        find_stale_entries(page, now),
+        find_misplaced_tasks(page),
+        find_dead_links(page, files),
+        find_sections_alike(page),
+        find_large_sections(page),
+        find_over_budget(page, registry),
+        find_review_due(page, now),
+    ):
+        check_deadline()
+        yield from problems
 
 
 # Applying the edits of problems to a page; of edits that overlap, the first is applied.
@@ -574,9 +587,13 @@ def apply_edits(lines: Sequence[str], problems: Iterable[LintProblem]) -> Edited
             continue
         line_numbers |= numbers
         selection.append(problem)
-    result = list(lines)
     changes = [change for problem in selection if problem.edit for change in problem.edit.changes]
-    for change in sorted(changes, key=lambda change: (change.start, change.end), reverse=True):
-        result[change.start : change.end] = change.lines
+    result: list[str] = []
+    end = 0
+    for change in sorted(changes, key=lambda change: (change.start, change.end)):
+        result += lines[end : change.start]
+        result += change.lines
+        end = max(end, change.end)
+    result += lines[end:]
     moves = tuple(move for problem in selection if problem.edit for move in problem.edit.moves)
     return EditedPage("".join(result), moves, tuple(selection))

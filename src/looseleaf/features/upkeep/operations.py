@@ -25,7 +25,8 @@ from looseleaf.features.workflows.system_tasks import (
     create_run_id,
 )
 from looseleaf.memory.day import Day, is_in_journal, parse_date
-from looseleaf.memory.differences import diff_lines
+from looseleaf.memory.deadline import check_deadline
+from looseleaf.memory.differences import diff_edit, diff_lines
 from looseleaf.memory.pages import MAIN, decode_text
 from looseleaf.memory.provenance import JOB
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
@@ -33,7 +34,7 @@ from looseleaf.memory.sections import end_line, end_paragraph
 from looseleaf.memory.store import Missing, hash_content
 from looseleaf.models.model import never
 from looseleaf.times import format_date, format_time
-from looseleaf.values import value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
-    from looseleaf.features.upkeep.lint import LintProblem, Move
+    from looseleaf.features.upkeep.lint import LintProblem, Move, PageEdit
     from looseleaf.features.upkeep.retention import RetentionRule
-    from looseleaf.memory.scope import Layer, Scope
+    from looseleaf.memory.scope import Layer, Scope, Shelf
+    from looseleaf.memory.store import PageEntry
 
 
 @value
@@ -423,6 +425,7 @@ def _run_rule(context: Context, rule: RetentionRule) -> RetentionReport:
 
 
 _LAYERS: tuple[Layer, ...] = ("agent", "user", "shared")
+MOST_FINDINGS = 100  # of one rule in one page that are listed; a fix mends all of them
 _ROUNDS = 5  # edits that touch the same lines are applied one after the other
 _MOST_PAGE_BYTES = 1_000_000
 
@@ -485,15 +488,19 @@ def lint_memory(
         layer: The only layer that is looked at: shared, agent or user; without it, all of them.
     """
     _check_rule(rule)
-    findings = []
+    findings: list[LintFinding] = []
+    # By place and rule: how many there are, and where the last of those that are listed stands.
+    counts: dict[tuple[str, str, str], tuple[int, int]] = {}
     for page, problem in _find(context, where, file=file, rule=rule):
-        diff = ""
-        if problem.edit is not None:
-            result = apply_edits(page.lines, [problem]).text
-            diff = diff_lines(
-                _split_lines(page.text), _split_lines(result), (page.file, page.file)
-            ).text
-        findings.append(_describe(page, problem, diff))
+        key = (page.layer, page.file, problem.rule)
+        count, last = counts.get(key, (0, 0))
+        if count < MOST_FINDINGS:
+            last = len(findings)
+            findings.append(_describe(page, problem))
+        counts[key] = (count + 1, last)
+    for count, last in counts.values():
+        if count > MOST_FINDINGS:
+            findings[last] = _note_more(findings[last], count - MOST_FINDINGS)
     return findings
 
 
@@ -521,11 +528,12 @@ def fix_memory(
     place = Where(where.agent, where.user, where.layer or "agent")
     scope_of(context, file or MAIN, place)  # refuses a principal who may not write there
     reader = context.with_permission("read")
+    chosen_ids = frozenset(findings)
     fixes: list[LintFix] = []
     for _round in range(_ROUNDS):
         by_page: dict[tuple[str, str], tuple[LintPage, list[LintProblem]]] = {}
         for page, problem in _find(reader, where, file=file, rule=rule):
-            is_chosen = not findings or _identify(page, problem) in findings
+            is_chosen = not chosen_ids or _identify(page, problem) in chosen_ids
             if problem.edit is not None and is_chosen:
                 by_page.setdefault((page.layer, page.file), (page, []))[1].append(problem)
         round_fixes = [
@@ -562,25 +570,41 @@ def _find(
     for layer in _LAYERS:
         if where.layer not in (None, layer):
             continue
-        pages = {page.file: page for page in _read_pages(context, where, layer)}
-        problems = lint_pages(pages.values(), context.pages.registry, now, path_exists=path_exists)
-        for problem in problems:
-            if file in ("", problem.file) and rule in ("", problem.rule):
-                yield pages[problem.file], problem
+        shelf = shelf_of(context, Where(where.agent, where.user, layer), layer)
+        entries = [entry for entry in context.pages.list(shelf) if _is_linted(entry)]
+        files = frozenset(entry.filename for entry in entries)
+        for entry in entries:
+            if file not in ("", entry.filename):
+                continue
+            check_deadline()
+            page = _read_page(context, shelf, entry)
+            problems = lint_pages(
+                [page] if page is not None else [],
+                context.pages.registry,
+                now,
+                files=files,
+                path_exists=path_exists,
+            )
+            for step, problem in enumerate(problems):
+                check_deadline(step)
+                if page is not None and rule in ("", problem.rule):
+                    yield page, problem
 
 
-def _read_pages(context: Context, where: Where, layer: Layer) -> Iterable[LintPage]:
-    shelf = shelf_of(context, Where(where.agent, where.user, layer), layer)
-    for entry in context.pages.list(shelf):
-        if is_in_journal(entry.filename) or entry.bytes > _MOST_PAGE_BYTES:
-            continue
-        try:
-            page = context.pages.read(shelf.page(entry.filename))
-            if not isinstance(page, Missing):
-                text = decode_text(entry.filename, page.content)
-                yield LintPage(entry.filename, layer, text, page.updated or entry.updated)
-        except LooseleafError:
-            continue  # the doctor names pages that cannot be read
+def _is_linted(entry: PageEntry) -> bool:
+    return not is_in_journal(entry.filename) and entry.bytes <= _MOST_PAGE_BYTES
+
+
+def _read_page(context: Context, shelf: Shelf, entry: PageEntry) -> LintPage | None:
+    """Read a page, or return None if it cannot be read: the doctor names such pages."""
+    try:
+        page = context.pages.read(shelf.page(entry.filename))
+        if isinstance(page, Missing):
+            return None
+        text = decode_text(entry.filename, page.content)
+    except LooseleafError:
+        return None
+    return LintPage(entry.filename, shelf.layer, text, page.updated or entry.updated)
 
 
 def _mend(
@@ -631,7 +655,7 @@ def _identify(page: LintPage, problem: LintProblem) -> str:
     return hash_content(f"{problem.rule}\n{page.layer}\n{page.file}\n{text}".encode())[:12]
 
 
-def _describe(page: LintPage, problem: LintProblem, diff: str) -> LintFinding:
+def _describe(page: LintPage, problem: LintProblem) -> LintFinding:
     text = page.lines[problem.line - 1].rstrip() if problem.line else ""
     return LintFinding(
         id=_identify(page, problem),
@@ -643,10 +667,19 @@ def _describe(page: LintPage, problem: LintProblem, diff: str) -> LintFinding:
         message=problem.message,
         advice=problem.advice,
         fixable=problem.edit is not None,
-        diff=diff,
+        diff=_format_diff(page, problem.edit) if problem.edit is not None else "",
     )
 
 
-def _split_lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return lines[:-1] if not lines[-1] else lines
+def _format_diff(page: LintPage, edit: PageEdit) -> str:
+    edits = [
+        (change.start, change.end, [line.rstrip("\n") for line in change.lines])
+        for change in edit.changes
+    ]
+    return diff_edit(page.bare_lines, edits, (page.file, page.file))
+
+
+def _note_more(finding: LintFinding, count: int) -> LintFinding:
+    """Say in the last finding that is listed how many of its rule are not."""
+    more = f"{count:,} more findings of this rule in this page are not listed"
+    return replace(finding, message=f"{finding.message}; {more}")

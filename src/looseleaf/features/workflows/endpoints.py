@@ -36,10 +36,12 @@ from looseleaf.web.http.responses import (
 from looseleaf.web.http.workers import streams_of
 from looseleaf.web.rest.calls import (
     authenticator_of,
-    body_of,
+    budget_of,
     combine,
     from_query,
     invoke,
+    read_bytes,
+    read_object,
     respond,
     workers_of,
 )
@@ -96,7 +98,7 @@ async def _answer(request: Request, endpoint: Endpoint, subject: Subject) -> Res
         return await respond(request, endpoint)
     context = authenticator_of(request).context(request)
     document = await _read(request, context, subject)  # an error comes before the stream begins
-    streams_of(request).take(context.principal.credential)
+    streams_of(request).take(context.principal.user_id)
     stream = _stream(request, context, subject, document)
     return StreamingResponse(stream, media_type=EVENTS, headers={"cache-control": "no-store"})
 
@@ -137,7 +139,7 @@ async def _stream(
     except LooseleafError as error:
         yield b"event: error\ndata: %s\n\n" % bytes(answer_error(request, error).body)
     finally:
-        streams_of(request).leave(context.principal.credential)
+        streams_of(request).leave(context.principal.user_id)
 
 
 def _is_current(context: Context) -> bool:
@@ -171,9 +173,10 @@ async def receive_call(request: Request, _endpoint: Endpoint) -> Response:
     if not await workers_of(request).read(address_of(request), check):
         raise JobMissing(int(job))  # as for a job that does not exist
     kind = media_type_of(request)
-    body = await parse_object(await body_of(request, size=MOST_GATE_BYTES), kind)
+    raw = await read_bytes(request, MOST_GATE_BYTES)
+    body = await parse_object(raw, kind, budget_of(request))
     wake = partial(jobs.signal, int(job), step, body, gate=gate)
-    status = (await workers_of(request).write(wake)).status
+    status = (await workers_of(request).write(address_of(request), wake)).status
     return answer({"job_id": int(job), "status": status})
 
 
@@ -204,11 +207,11 @@ async def upload_file(request: Request, endpoint: Endpoint) -> Response:
     require_operation(context, operation, {})
     query = from_query(operation, request.query_params.multi_items())
     if not request.headers.get("content-type", "").lower().startswith(FORM):
-        kind = media_type_of(request)
-        body = await parse_object(await body_of(request, operation), kind)
+        body = await read_object(request, context, operation)
         arguments = combine(query, body)
         with add_error_fields(operation.name, arguments):
             return answer({"files": [await invoke(request, context, operation, arguments)]})
+    dispatch.require_possible(context, operation)
     upload, fields = await read_form(request)
     try:
         arguments = combine(query, fields)

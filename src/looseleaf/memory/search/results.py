@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import Unsafe
+from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.sections import is_body_marker
 from looseleaf.memory.store import Found
 from looseleaf.values import value
@@ -116,7 +117,8 @@ def count_lines(folded_text: bytes, needle: bytes) -> int:
 
 
 def read_content(store: Store, shelf: Shelf, filename: str) -> bytes | None:
-    """Read a page for a search, or None if there is none."""
+    """Read a page for a search that has time left, or None if there is none."""
+    check_deadline()
     try:
         page = store.read(shelf.page(filename))
     except Unsafe:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from looseleaf.errors import InvalidDate
 from looseleaf.errors.pages import InvalidQuery, PageMissing, RevisionMissing
 from looseleaf.memory.day import day_of, parse_date
+from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import check_folder
 from looseleaf.memory.search.ranking import rank_pages
@@ -76,6 +77,7 @@ class MatchCollector:
         sections = list_sections(text)
         count = shown_until = 0
         for number in numbers:
+            check_deadline(number)
             section = find_section_name(sections, number)
             if self._section not in ("", section):
                 continue

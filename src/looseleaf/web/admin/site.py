@@ -247,7 +247,7 @@ class AdminSite:
     async def _show(self, page: AdminPage, request: Request) -> Response:
         visit = _build_visit(request, authenticator_of(request).context(request, SURFACE), {})
         work = partial(self._render, page, page.view, visit, request)
-        return await workers_of(request).read(visit.context.principal.credential, work)
+        return await workers_of(request).read(visit.context.principal.user_id, work)
 
     async def _take(self, page: AdminPage, request: Request) -> Response:
         """Submit a form; show a refused form again, with the reason and the typed values."""
@@ -273,14 +273,14 @@ class AdminSite:
         visit, workers = replace(visit, file=file), workers_of(request)
         submit = page.submit or page.view
         try:
-            return await workers.write(partial(self._render, page, submit, visit, request))
+            work = partial(self._render, page, submit, visit, request)
+            return await workers.write(visit.context.principal.user_id, work)
         except Unauthenticated:
             raise
         except LooseleafError as error:
             second_visit = replace(visit, problem=error, file=None)
-            response = await workers.write(
-                partial(self._render, page, page.view, second_visit, request)
-            )
+            work = partial(self._render, page, page.view, second_visit, request)
+            response = await workers.write(visit.context.principal.user_id, work)
             response.status_code = status_of(error)
             return response
 
@@ -329,7 +329,7 @@ class AdminSite:
             work = partial(
                 self._render_document, None, document, _build_visit(request, context, {}), request
             )
-            response = await workers_of(request).read(context.principal.credential, work)
+            response = await workers_of(request).read(context.principal.user_id, work)
         except (LooseleafError, RequestError):
             raise error from None
         response.headers["content-security-policy"] = POLICY

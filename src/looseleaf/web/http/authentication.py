@@ -127,6 +127,7 @@ REASON_HEADER = "x-looseleaf-reason"
 ORIGIN_HEADER = "x-looseleaf-origin"
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _MAX_CACHED = 4096
+_USER = "looseleaf.user"  # in a request's scope: the user of its credential
 
 
 class Authenticator:
@@ -167,13 +168,20 @@ class Authenticator:
         """Return the principal of a request; too many failures are refused."""
         self.workspace.root_folder.check_available_cached()
         try:
-            return self._authenticate(connection)
+            principal = self._authenticate(connection)
+            connection.scope[_USER] = principal.user_id
+            return principal
         except Unauthenticated:
             if _is_password(connection):
                 self.attempts.fail()  # the attempt was counted before the check
             elif has_credential(connection):
                 self.attempts.fail_credential(address_of(connection), _credential_id_of(connection))
             raise
+
+    def require_session(self, connection: HTTPConnection) -> None:
+        """Raise `Unauthenticated` unless someone is signed in; a form's proof is checked later."""
+        principal = self.authentication.session(session_cookie_of(connection))
+        connection.scope[_USER] = principal.user_id
 
     def _authenticate(self, connection: HTTPConnection) -> Principal:
         header = connection.headers.get("authorization")
@@ -192,11 +200,6 @@ class Authenticator:
         principal = self.authentication.basic(login, password)
         self.attempts.succeed(address, login)
         return principal
-
-    def sender(self, connection: HTTPConnection) -> str:
-        """Return the sender of a body: a valid credential, or an address."""
-        header = connection.headers.get("authorization", "")
-        return header or session_cookie_of(connection) or address_of(connection)
 
     def _by_cookie(self, connection: HTTPConnection) -> Principal:
         cookie = session_cookie_of(connection)
@@ -238,6 +241,12 @@ class Authenticator:
             self._contexts.clear()
         self._contexts[principal.credential] = context
         return context
+
+
+def sender_of(connection: HTTPConnection) -> str:
+    """Return whose share of the server a request takes: its user's, or else its address's."""
+    user = connection.scope.get(_USER)
+    return f"user {user}" if user is not None else address_of(connection)
 
 
 def address_of(connection: HTTPConnection) -> str:

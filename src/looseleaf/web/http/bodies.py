@@ -1,57 +1,89 @@
 """Bodies of requests: read within limits of size and time, parsed as JSON or as a page.
 
-Large bodies are read only while the memory budget allows, and parsed in a thread.
+Large bodies are read only while the memory budget allows, and parsed in a thread, one at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect, Request
 
 from looseleaf.values import value
+from looseleaf.web.http.authentication import sender_of
 from looseleaf.web.http.responses import RequestError, build_too_large
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, MutableMapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from looseleaf.web.http.authentication import Authenticator
 
+Parsed = TypeVar("Parsed")
 
-# The memory budget of large bodies while they arrive, in total and for each sender.
+# The memory budget of large bodies until their requests are answered, in total and for each sender.
 
 
 SMALL = 65_536  # bytes of a body outside the budget
 BUDGET_BYTES = 48_000_000
+_HELD = "looseleaf.body"  # in a request's scope: the functions that free its space
 
 
 class BodyBudget:
-    """Counts the bytes reserved for arriving bodies; a body without free space waits unread."""
+    """Counts the bytes of bodies that arrive or are worked on; one without free space waits unread.
+
+    Large bodies are parsed one at a time: a text may take four times its bytes while it is parsed.
+    """
 
     def __init__(self, limit: int = BUDGET_BYTES) -> None:
         self.limit = limit
         self.reserved_bytes = 0
+        self.parsing = CapacityLimiter(1)
         self._bytes_by_sender: dict[str, int] = {}
-        self._condition = asyncio.Condition()
+        self._waiters: list[tuple[str, int, asyncio.Future[None]]] = []
+
+    async def take(self, sender: str, size: int) -> None:
+        """Wait for space for a body, and reserve it until `free` is called."""
+        if self._fits(sender, size):
+            self._add_bytes(sender, size)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = (sender, size, future)
+        self._waiters.append(waiter)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                self.free(sender, size)  # the space came just before the request was cancelled
+            else:
+                self._waiters.remove(waiter)
+            raise
+
+    def free(self, sender: str, size: int) -> None:
+        """Free the space of a body, and give it to those that wait and fit."""
+        self._add_bytes(sender, -size)
+        for waiter in list(self._waiters):
+            if self._fits(*waiter[:2]) and not waiter[2].done():
+                self._waiters.remove(waiter)
+                self._add_bytes(*waiter[:2])
+                waiter[2].set_result(None)
 
     @asynccontextmanager
     async def reserve(self, sender: str, size: int) -> AsyncIterator[None]:
-        """Wait for space for a body, and reserve the space while the body is read."""
-        async with self._condition:
-            await self._condition.wait_for(lambda: self._fits(sender, size))
-            self._add_bytes(sender, size)
+        """Wait for space for a body, and reserve the space during the block."""
+        await self.take(sender, size)
         try:
             yield
         finally:
-            self._add_bytes(sender, -size)
-            async with self._condition:
-                self._condition.notify_all()
+            self.free(sender, size)
 
     def _fits(self, sender: str, size: int) -> bool:
         sender_bytes = self._bytes_by_sender.get(sender, 0)
@@ -68,6 +100,12 @@ class BodyBudget:
             self._bytes_by_sender.pop(sender, None)
 
 
+def release_body(scope: MutableMapping[str, Any]) -> None:
+    """Free the space of the body of a request that is answered, or needs the body no more."""
+    for free in scope.pop(_HELD, ()):
+        free()
+
+
 def build_too_busy(seconds: float) -> RequestError:
     """Build the error for a body that found no space in time."""
     message = (
@@ -77,6 +115,10 @@ def build_too_busy(seconds: float) -> RequestError:
     return RequestError(503, "too_busy", message, headers=headers)
 
 
+MOST_VALUES = 100_000  # of a body: numbers, texts, lists, objects
+_SIGNS, _QUOTE = (b",", b"[", b"{"), ord('"')
+# A string that does not end goes to the end of the text, so that nothing is looked at twice.
+_STRING_OR_SIGN = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
 _MOST_NUMBER = 2**53 - 1  # larger whole numbers are not exact in every program
 FORM = "application/x-www-form-urlencoded"
 _UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
@@ -103,9 +145,12 @@ async def read_body(request: Request, limits: BodyLimits, budget: BodyBudget) ->
         async with asyncio.timeout(limits.seconds):
             if has_room:
                 return await _read_stream(request, limits.size)
-            async with budget.reserve(limits.sender, expected):
-                has_room = True
-                return await _read_stream(request, limits.size)
+            await budget.take(limits.sender, expected)
+            has_room = True
+            # The guard frees the space when the request is answered.
+            free = partial(budget.free, limits.sender, expected)
+            request.scope.setdefault(_HELD, []).append(free)
+            return await _read_stream(request, limits.size)
     except TimeoutError:
         if not has_room:
             raise build_too_busy(limits.seconds) from None
@@ -153,7 +198,8 @@ def is_json(kind: str) -> bool:
 
 
 def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Parse strict JSON: UTF-8, each key once, no NaN, numbers within bounds."""
+    """Parse strict JSON: UTF-8, few enough values, each key once, no NaN, numbers within bounds."""
+    check_value_count(raw)
     try:
         return json.loads(
             raw.decode(),
@@ -165,6 +211,22 @@ def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
     except (ValueError, RecursionError) as error:
         reason = "too deep" if isinstance(error, RecursionError) else str(error)
         raise RequestError(400, "invalid_json", f"The body is not JSON: {reason}.") from None
+
+
+def check_value_count(raw: bytes) -> None:
+    """Raise if a JSON text has too many values: each would take many times its bytes in memory.
+
+    The values are counted before they are parsed: one, and another one after each comma and after
+    each bracket that has something inside.
+    """
+    if len(raw) <= MOST_VALUES or sum(raw.count(sign) for sign in _SIGNS) < MOST_VALUES:
+        return  # most texts; of the others, signs in strings do not count
+    count = 1
+    for match in _STRING_OR_SIGN.finditer(raw):
+        count += raw[match.start()] != _QUOTE
+        if count > MOST_VALUES:
+            message = f"The JSON has more than {MOST_VALUES:,} values, the most this server reads."
+            raise RequestError(413, "too_large", message, limit=MOST_VALUES)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -191,24 +253,22 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-async def parse_object(raw: bytes, kind: str) -> dict[str, Any]:
+async def parse_object(raw: bytes, kind: str, budget: BodyBudget) -> dict[str, Any]:
     """Parse a body that is a JSON object; a large one in a thread.
 
     curl sends a body of `-d` with the type of a form, so JSON of that type is read; a form is not.
     """
     try:
-        return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
+        return await parse_body(partial(as_object, raw), len(raw), budget)
     except RequestError:
         if kind == FORM:
             raise _build_form_error() from None
         raise
 
 
-async def parse_page(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
-    """Parse the text of a page from a body, like `parse_content`; a large one in a thread."""
-    if len(raw) <= SMALL:
-        return parse_content(raw, kind)
-    return await run_sync(parse_content, raw, kind)
+async def parse_body(parse: Callable[[], Parsed], size: int, budget: BodyBudget) -> Parsed:
+    """Parse a body: a large one in a thread, after the one before it."""
+    return parse() if size <= SMALL else await run_sync(parse, limiter=budget.parsing)
 
 
 def as_object(raw: bytes) -> dict[str, Any]:
@@ -268,8 +328,9 @@ class BufferedBody:
         self.authenticator.principal(request)  # refuse an unauthenticated body
         settings = self.authenticator.workspace.settings
         size = min(settings.max_request_bytes, BUFFERED_BYTES)
-        limits = BodyLimits(size, settings.request_seconds, self.authenticator.sender(request))
+        limits = BodyLimits(size, settings.request_seconds, sender_of(request))
         body = await read_body(request, limits, self.budget)
+        await parse_body(partial(check_value_count, body), len(body), self.budget)
         is_delivered = False
 
         async def replay() -> Message:

@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from looseleaf.web.http import request_log
 from looseleaf.web.http.authentication import SAFE_METHODS
+from looseleaf.web.http.bodies import release_body
 from looseleaf.web.http.request_log import HEADER, RequestIds
 from looseleaf.web.http.responses import refuse_request
 
@@ -99,6 +100,8 @@ class Guard:
             finally:
                 status = response.status
         finally:
+            if is_sending:
+                release_body(scope)
             seconds = time.perf_counter() - start_time
             self.metrics.count(scope, status, seconds)
             self.recent.add(scope, status, seconds)

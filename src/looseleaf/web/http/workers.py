@@ -1,15 +1,20 @@
-"""Worker threads, divided so that no kind of work, token or page can occupy all of them."""
+"""Worker threads, divided so that no kind of work, user or page can occupy all of them."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import time
+from collections import deque
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from looseleaf.errors import TooBusy, TookTooLong
+from looseleaf.memory.deadline import run_within
 from looseleaf.web.http.responses import RequestError
 
 if TYPE_CHECKING:
@@ -22,12 +27,16 @@ if TYPE_CHECKING:
 
 
 Outcome = TypeVar("Outcome")
-# Computing threads delay the event loop, each for a few milliseconds in turn.
+# Computing threads delay the event loop and each other, each for a few milliseconds in turn.
 MOST_READING, MOST_READING_OF_ONE = 4, 2
-MOST_WRITING = 40
+MOST_WRITING, MOST_WRITING_OF_ONE = 40, 20
+MOST_WRITING_BESIDE = 4  # of one user while others are active
 MOST_PASSWORDS = 2  # each takes 32 MB and most of a processor
-MOST_WAITING = 200  # for one page, for one token, or to sign in from one address
+MOST_WAITING = 200  # for one page, for one user, or to sign in from one address
 READ_SECONDS = 60.0
+WRITE_SECONDS = 600.0  # for what a change computes; a model may have kept it waiting
+_GRACE_SECONDS = 5.0  # for a thread to end by itself after its time is over
+_ACTIVE_SECONDS = 1.0  # after its last turn a user still counts as active
 _PAGE_ARGUMENTS = (
     "agent",
     "agent_id",
@@ -42,13 +51,14 @@ _PAGE_ARGUMENTS = (
 
 
 class ServerThreads:
-    """The threads of one server."""
+    """The threads of one server, divided between users: credentials of one user share."""
 
     def __init__(self) -> None:
-        self._read_limiter = CapacityLimiter(MOST_READING)
-        self._write_limiter = CapacityLimiter(MOST_WRITING)
         self._password_limiter = CapacityLimiter(MOST_PASSWORDS)
-        self._readers = Queues("Reading by one credential", MOST_READING_OF_ONE)
+        self._readers = FairShares("Reading by one user", MOST_READING, MOST_READING_OF_ONE, 1)
+        self._writers = FairShares(
+            "Writing by one user", MOST_WRITING, MOST_WRITING_OF_ONE, MOST_WRITING_BESIDE
+        )
         self._pages = Queues("The page", 1)
         self._sign_ins = SignInQueue(MOST_PASSWORDS)
 
@@ -60,31 +70,137 @@ class ServerThreads:
         work: Callable[[], Outcome],
     ) -> Outcome:
         """Run an operation, or, without one, work that only reads."""
+        user = context.principal.user_id
         if operation is None or operation.read_only:
-            return await self.read(context.principal.credential, work)
+            return await self.read(user, work)
         page = build_page_key(context, operation, arguments)
         if page is None:
-            return await run_sync(work, limiter=self._write_limiter)
+            return await self.write(user, work)
         # A request that waits for a page waits here, without a thread.
         async with self._pages.turn(page):
-            return await run_sync(work, limiter=self._write_limiter)
+            return await self.write(user, work)
 
-    async def read(self, credential: str, work: Callable[[], Outcome]) -> Outcome:
-        """Run work that only reads, with a limit in total and for each credential."""
+    async def read(self, user: Hashable, work: Callable[[], Outcome]) -> Outcome:
+        """Run work that only reads, with a limit in total and for each user."""
+        start = time.monotonic()
         try:
-            async with asyncio.timeout(READ_SECONDS), self._readers.turn(credential):
-                return await run_sync(work, limiter=self._read_limiter)
+            async with asyncio.timeout(READ_SECONDS):
+                await self._readers.enter(user)
         except TimeoutError:
             raise TookTooLong(READ_SECONDS) from None
+        seconds = max(0.0, start + READ_SECONDS - time.monotonic())
+        work = partial(run_within, seconds, work)
+        return await self._readers.run(user, work, patience=seconds + _GRACE_SECONDS)
 
-    async def write(self, work: Callable[[], Outcome]) -> Outcome:
-        """Run a change whose arguments do not name one page."""
-        return await run_sync(work, limiter=self._write_limiter)
+    async def write(self, user: Hashable, work: Callable[[], Outcome]) -> Outcome:
+        """Run a change, with a limit in total and for each user; its outcome is awaited."""
+        await self._writers.enter(user)
+        return await self._writers.run(user, partial(run_within, WRITE_SECONDS, work))
 
     async def hash_password(self, address: str, work: Callable[[], Outcome]) -> Outcome:
         """Run the hashing of a password from an address, at most two at once."""
         async with self._sign_ins.turn(address):
             return await run_sync(work, limiter=self._password_limiter)
+
+
+def _ignore_outcome(thread: asyncio.Future[Any]) -> None:
+    """Look at the outcome of a thread that nobody waits for any more."""
+    if not thread.cancelled():
+        thread.exception()
+
+
+class FairShares:
+    """Turns that users share: an active user leaves room for others, and those who wait rotate.
+
+    A user has at most `alone` turns, and at most `beside` while another user has one, waits for one
+    or had one a moment ago: what computes for one user slows down another no further.
+    """
+
+    def __init__(self, subject: str, total: int, alone: int, beside: int) -> None:
+        self._subject, self._total, self._alone, self._beside = subject, total, alone, beside
+        self._count = 0
+        self._counts: dict[Hashable, int] = {}  # turns by user
+        self._last_times: dict[Hashable, float] = {}  # the last turn of users who have none
+        self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # the next user first
+        self._limiter = CapacityLimiter(math.inf)  # the turns bound the threads
+
+    async def enter(self, user: Hashable) -> None:
+        """Wait for a turn, or refuse if too many of the user wait already; `leave` ends it."""
+        if user not in self._waiters and self._has_room(user):
+            self._add(user)
+            return
+        futures = self._waiters.setdefault(user, deque())
+        if len(futures) >= MOST_WAITING:
+            raise TooBusy(self._subject)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        futures.append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                self.leave(user)  # the turn came just before the request was cancelled
+            else:
+                self._drop(user, future)
+            raise
+
+    async def run(
+        self, user: Hashable, work: Callable[[], Outcome], *, patience: float | None = None
+    ) -> Outcome:
+        """Run work in a thread during a turn, which ends with the thread, whoever waits for it."""
+        thread = asyncio.ensure_future(run_sync(work, limiter=self._limiter))
+        thread.add_done_callback(lambda _: self.leave(user))
+        try:
+            async with asyncio.timeout(patience):
+                return await asyncio.shield(thread)
+        except TimeoutError:
+            thread.add_done_callback(_ignore_outcome)
+            raise TookTooLong(patience or 0.0) from None
+
+    def leave(self, user: Hashable) -> None:
+        """End a turn of a user, and pass it on."""
+        self._count -= 1
+        self._counts[user] -= 1
+        if not self._counts[user]:
+            del self._counts[user]
+            self._last_times[user] = time.monotonic()
+        for waiting_user in list(self._waiters):
+            if self._count < self._total and self._has_room(waiting_user):
+                self._pass_to(waiting_user)
+
+    def _pass_to(self, user: Hashable) -> None:
+        """Pass a turn to the request of a user that waits longest; the user goes to the end."""
+        futures = self._waiters.pop(user)
+        future = futures.popleft()
+        if futures:
+            self._waiters[user] = futures
+        self._add(user)
+        future.set_result(None)
+
+    def _drop(self, user: Hashable, future: asyncio.Future[None]) -> None:
+        futures = self._waiters[user]
+        futures.remove(future)
+        if not futures:
+            del self._waiters[user]
+
+    def _add(self, user: Hashable) -> None:
+        self._count += 1
+        self._counts[user] = self._counts.get(user, 0) + 1
+        self._last_times.pop(user, None)
+
+    def _has_room(self, user: Hashable) -> bool:
+        if self._count >= self._total:
+            return False
+        count = self._counts.get(user, 0)
+        return count < self._beside or (count < self._alone and not self._has_others(user))
+
+    def _has_others(self, user: Hashable) -> bool:
+        """Return whether another user is active; forget those who were active long ago."""
+        since = time.monotonic() - _ACTIVE_SECONDS
+        for other, last_time in list(self._last_times.items()):
+            if last_time < since:
+                del self._last_times[other]
+        actives = (self._counts, self._waiters, self._last_times)
+        return any(other != user for users in actives for other in users)
 
 
 class Queues:
@@ -175,32 +291,35 @@ def build_page_key(
     return (context.principal.agent_id, *page_arguments)
 
 
-# A limit on event streams that are open at once, of a server and of one credential.
+# A limit on event streams that are open at once, of a server and of one user.
 
 
 MOST_STREAMS = 200  # of one server
-MOST_OF_ONE = 20  # of one credential: a browser opens few, and a leak of streams ends here
+MOST_OF_ONE = 20  # of one user: a browser opens few, and a leak of streams ends here
+# A server that is nearly full keeps its last streams for users who have almost none.
+_NEARLY_FULL, _FEW = 160, 2
 
 
 class OpenStreams:
-    """The numbers of open streams, in total and by credential."""
+    """The numbers of open streams, in total and by user."""
 
     def __init__(self) -> None:
-        self._count: dict[str, int] = {}
+        self._counts: dict[int, int] = {}
 
-    def take(self, credential: str) -> None:
+    def take(self, user: int) -> None:
         """Count a stream, or refuse it."""
-        count = self._count.get(credential, 0)
-        if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
+        count, total = self._counts.get(user, 0), sum(self._counts.values())
+        limit = MOST_OF_ONE if total < _NEARLY_FULL else _FEW
+        if count >= limit or total >= MOST_STREAMS:
             message = "Too many event streams are open. Close some of them."
             raise RequestError(429, "too_many_streams", message, headers={"retry-after": "60"})
-        self._count[credential] = count + 1
+        self._counts[user] = count + 1
 
-    def leave(self, credential: str) -> None:
+    def leave(self, user: int) -> None:
         """Stop counting a stream."""
-        self._count[credential] -= 1
-        if not self._count[credential]:
-            del self._count[credential]
+        self._counts[user] -= 1
+        if not self._counts[user]:
+            del self._counts[user]
 
 
 def streams_of(request: Request) -> OpenStreams:

@@ -9,16 +9,16 @@ from starlette.responses import Response
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas import build_result_schema
 from looseleaf.catalog.tool_access import offers_operation, require_operation
-from looseleaf.web.http.bodies import as_object, media_type_of, parse_object
+from looseleaf.web.http.bodies import as_object
 from looseleaf.web.http.responses import JSON, RequestError, answer, encode_json
 from looseleaf.web.rest.answer_schemas import build_run_schema
 from looseleaf.web.rest.calls import (
     authenticator_of,
-    body_of,
     build_accepted_schema,
     combine,
     from_query,
     invoke,
+    read_object,
     split_paging,
 )
 from looseleaf.web.rest.plugin_answers import Call, add_error_fields, build_flat_answer
@@ -49,7 +49,7 @@ async def run_ability(request: Request) -> Response:
     """Run an operation and answer in the plugin's shape; GET is allowed for reading."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, request.path_params["name"])
-    arguments = await _read_arguments(operation, request)
+    arguments = await _read_arguments(context, operation, request)
     with add_error_fields(operation.name, arguments):
         require_operation(context, operation, arguments)
         result = await invoke(request, context, operation, arguments)
@@ -72,7 +72,7 @@ async def run_operation(request: Request) -> Response:
     """Run an operation and return its whole result, in our own envelope."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, request.path_params["name"])
-    arguments = await _read_arguments(operation, request)
+    arguments = await _read_arguments(context, operation, request)
     require_operation(context, operation, arguments)
     return answer(await invoke(request, context, operation, arguments))
 
@@ -93,14 +93,15 @@ def _describe_one(request: Request) -> dict[str, Any]:
     return describe(find_operation(context, request.path_params["name"]))
 
 
-async def _read_arguments(operation: Operation, request: Request) -> dict[str, Any]:
+async def _read_arguments(
+    context: Context, operation: Operation, request: Request
+) -> dict[str, Any]:
     if request.method in ("GET", "HEAD"):
         if not operation.read_only:
             message = f"{operation.name} changes something: use POST."
             raise RequestError(405, "method_not_allowed", message, headers={"allow": "POST"})
         return _parse_query(operation, request)
-    kind = media_type_of(request)
-    fields = _unwrap_input(await parse_object(await body_of(request, operation), kind))
+    fields = _unwrap_input(await read_object(request, context, operation))
     return combine(fields, from_query(operation, request.query_params.multi_items()))
 
 

@@ -10,8 +10,14 @@ from starlette.responses import Response
 
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.catalog.schemas import SYNONYMS, build_input_schema, resolve_synonym
+from looseleaf.catalog.schemas import (
+    SYNONYMS,
+    build_input_schema,
+    compute_argument_bytes,
+    resolve_synonym,
+)
 from looseleaf.values import value
+from looseleaf.web.http.authentication import sender_of
 from looseleaf.web.http.bodies import BodyLimits, media_type_of, parse_object, read_body
 from looseleaf.web.http.responses import JSON, RequestError, answer, encode_json, format_etag
 from looseleaf.web.rest.plugin_answers import ENTRIES, add_error_fields
@@ -207,12 +213,6 @@ def _parse_number(name: str, text: str, maximum: int) -> int:
     return int(text)
 
 
-# Arguments that may be as long as a page; requests of operations without one are short.
-_LONG = frozenset(("attachments", "config", "content", "data", "message", "new", "old", "setting"))
-_LONG |= {"document", "prompt", "prompt_queue", "step_settings", "steps", "system_prompt"}
-SHORT_BYTES = 65_536
-
-
 def authenticator_of(request: Request) -> Authenticator:
     """Return the authenticator of the server."""
     authenticator: Authenticator = request.app.state.authenticator
@@ -225,22 +225,35 @@ def workers_of(request: Request) -> ServerThreads:
     return workers
 
 
-async def body_of(
-    request: Request, operation: Operation | None = None, *, size: int | None = None
-) -> bytes:
-    """Read the body within the limits of the settings; a short limit if that is enough."""
-    authenticator = authenticator_of(request)
-    settings = authenticator.workspace.settings
-    if size is None:
-        is_long = operation is None or not _LONG.isdisjoint(kinds_of(operation))
-        size = settings.max_request_bytes if is_long else SHORT_BYTES
+def budget_of(request: Request) -> BodyBudget:
+    """Return the memory budget of the bodies of the server."""
     budget: BodyBudget = request.app.state.body_budget
+    return budget
+
+
+async def read_bytes(request: Request, size: int) -> bytes:
+    """Read a body that belongs to no operation, within a limit and those of the settings."""
+    settings = authenticator_of(request).workspace.settings
     limits = BodyLimits(
-        min(size, settings.max_request_bytes),
-        settings.request_seconds,
-        authenticator.sender(request),
+        min(size, settings.max_request_bytes), settings.request_seconds, sender_of(request)
     )
-    return await read_body(request, limits, budget)
+    return await read_body(request, limits, budget_of(request))
+
+
+async def read_call(request: Request, context: Context, operation: Operation) -> bytes:
+    """Read the body of a call, within the limit of its operation.
+
+    A principal who may not run the operation on anything is refused before the body is read.
+    """
+    dispatch.require_possible(context, operation)
+    return await read_bytes(request, compute_argument_bytes(operation, context.settings))
+
+
+async def read_object(request: Request, context: Context, operation: Operation) -> dict[str, Any]:
+    """Read the body of a call that is a JSON object."""
+    kind = media_type_of(request)
+    raw = await read_call(request, context, operation)
+    return await parse_object(raw, kind, budget_of(request))
 
 
 async def respond(request: Request, endpoint: Endpoint) -> Response:
@@ -251,8 +264,7 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     query_arguments = from_query(operation, query)
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
-        kind = media_type_of(request)
-        body = await parse_object(await body_of(request, operation), kind)
+        body = await read_object(request, context, operation)
         if endpoint.whole_body:
             body = {endpoint.whole_body: body}
     path_arguments = from_query(operation, list(request.path_params.items()))

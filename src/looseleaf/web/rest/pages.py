@@ -18,15 +18,16 @@ from looseleaf.files.folders import MOMENT_SECONDS
 from looseleaf.memory.scope import DEFAULT_WHERE, PAGE_SUFFIXES
 from looseleaf.memory.store import Found, hash_content
 from looseleaf.web.health import ROUTE
-from looseleaf.web.http.bodies import media_type_of, parse_page
+from looseleaf.web.http.bodies import media_type_of, parse_body, parse_content
 from looseleaf.web.http.guard import HEADERS_BY_NAME
 from looseleaf.web.http.responses import JSON, RequestError, encode_json, format_etag, has_version
 from looseleaf.web.rest.calls import (
     authenticator_of,
-    body_of,
+    budget_of,
     combine,
     from_query,
     invoke,
+    read_call,
     workers_of,
 )
 from looseleaf.web.rest.endpoints import NAMESPACE
@@ -79,7 +80,7 @@ async def read_page(request: Request) -> Response:
         if "as_of" in arguments:
             work = partial(dispatch.run_operation, context, operation, arguments)
             return _respond_with_page(
-                request, await workers_of(request).read(context.principal.credential, work)
+                request, await workers_of(request).read(context.principal.user_id, work)
             )
         return _respond_with_page(request, dispatch.run_operation(context, operation, arguments))
 
@@ -145,7 +146,9 @@ async def _write(
     request: Request, context: Context, operation: Operation, path_arguments: dict[str, Any]
 ) -> Response:
     kind = media_type_of(request)
-    content, body_fields = await parse_page(await body_of(request, operation), kind)
+    raw = await read_call(request, context, operation)
+    parse = partial(parse_content, raw, kind)
+    content, body_fields = await parse_body(parse, len(raw), budget_of(request))
     query_arguments = from_query(operation, request.query_params.multi_items())
     modes = (
         {query_arguments.pop("mode", "write"), body_fields.pop("mode", "write")}

@@ -177,7 +177,7 @@ async def show_preview(request: Request) -> Response:
     context = authenticator_of(request).context(request, SURFACE)
     text = form.get("content", "").replace("\r\n", "\n")
     work = partial(_describe_preview, context, dict(request.path_params), text)
-    description = await workers_of(request).read(context.principal.credential, work)
+    description = await workers_of(request).read(context.principal.user_id, work)
     return Response(encode_json(description), media_type=JSON)
 
 
@@ -217,7 +217,7 @@ async def show_changes(request: Request) -> Response:
     place = {name: str(part) for name, part in request.path_params.items()}
     version = request.query_params.get("version", "")
     await _read_version(request, context, place)  # a page that may not be read is refused here
-    streams_of(request).take(context.principal.credential)
+    streams_of(request).take(context.principal.user_id)
     return StreamingResponse(_watch(request, context, place, version), media_type=EVENTS)
 
 
@@ -242,13 +242,13 @@ async def _watch(
     except LooseleafError:
         return  # the page may no longer be read; the browser connects again and gets the error
     finally:
-        streams_of(request).leave(context.principal.credential)
+        streams_of(request).leave(context.principal.user_id)
 
 
 async def _read_version(request: Request, context: Context, place: dict[str, str]) -> str:
     work = partial(dispatch.run_operation, context, "datamachine/get-agent-file", place)
     try:
-        page = await workers_of(request).read(context.principal.credential, work)
+        page = await workers_of(request).read(context.principal.user_id, work)
     except PageMissing:
         return ""
     return str(page.hash)  # type: ignore[attr-defined]
@@ -259,7 +259,7 @@ async def _find_last_change(
 ) -> Revision | None:
     work = partial(dispatch.run_operation, context, "looseleaf/page-history", place)
     try:
-        revisions = await workers_of(request).read(context.principal.credential, work)
+        revisions = await workers_of(request).read(context.principal.user_id, work)
     except LooseleafError:
         return None
     last: Revision = revisions[-1]  # type: ignore[index]
