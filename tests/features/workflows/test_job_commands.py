@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from looseleaf.features.workflows.jobs import run as job_run
 from tests.cli.fixtures import Run
+from tests.servers import build_handler, run_server
 
 TEXT = 'input={"source": "text", "text": "A new album"}'
 NOTE = 'memory_update={"target": "section", "file": "MEMORY.md", "section": "News"}'
@@ -78,6 +82,24 @@ def test_a_view_runs_a_job_that_no_worker_runs(run: Run) -> None:
     view = run("jobs", "watch", "1")
     assert (view.code, view.text.splitlines()[-1][:9]) == (0, "completed")
     assert run("jobs", "watch", "1").code == 0
+
+
+def test_a_job_that_is_tried_again_is_waited_for(
+    run: Run, command_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script sees why the job waits, and then its end, in the exit code too."""
+    monkeypatch.setattr(job_run, "_FIRST_TRANSPORT_WAIT", 0.2)
+    with run_server(build_handler(status="200 OK")) as gone:
+        address = f"{gone.host}:{gone.port}"
+    settings = f'outgoing_hosts = ["{address}"]\noutgoing_private_hosts = ["{address}"]\n'
+    (command_root / "looseleaf.toml").write_text(settings)
+    step = f'input={{"source": "feed", "url": "http://{address}/"}}'
+    failed = run("jobs", "run", "--step", step)
+    assert failed.code == 1
+    waits = [line for line in failed.text.splitlines() if line.startswith("pending: ")]
+    assert len(waits) == 2
+    assert all(", again at " in line for line in waits)
+    assert failed.text.splitlines()[-1].startswith("failed: ")
 
 
 def test_a_list_of_jobs_imports_no_worker(run: Run) -> None:

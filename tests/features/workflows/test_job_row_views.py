@@ -67,6 +67,7 @@ def test_a_step_shows_its_progress_and_then_its_reason() -> None:
         ended_at="",
         seconds=0.0,
         attempts=1,
+        interruptions=0,
         progress="asks the model",
         input_tokens=1,
         output_tokens=2,

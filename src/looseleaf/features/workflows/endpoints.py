@@ -282,6 +282,10 @@ def describe_event(event: JobEvent) -> dict[str, object]:
         return {**entry, "dead_worker": event.detail[:_MOST_WORKER]}
     entry |= {"status": job.status, "source": job.source, "agent": job.agent_id}
     entry |= {"flow": job.flow_id, "user": job.user_id}
+    if event.is_apart:
+        entry["own_process"] = True
+    if event.name == "interrupted":
+        entry["by"] = event.detail
     if event.name in ("left", "ended", "failed"):
         entry["seconds"] = round(job.seconds, 3)
     return entry

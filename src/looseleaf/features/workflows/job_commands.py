@@ -69,9 +69,18 @@ def watch_job(context: Context, job_id: int) -> JobInfo:
     while True:
         job = show_job(context, job_id)
         view.show(job)
-        if job.status in STILL or (job.status == "pending" and job.next_attempt_at):
+        if is_still(job):
             return job
         time.sleep(_LOOK_SECONDS)
+
+
+def is_still(job: JobInfo) -> bool:
+    """Return whether nobody waits for a job: it ended, begins later, or a person must act first.
+
+    A job that is tried again after a failure is waited for: this command may be its worker.
+    """
+    begins_later = job.status == "pending" and bool(job.next_attempt_at) and not job.attempts
+    return job.status in STILL or begins_later
 
 
 class JobView:
@@ -95,9 +104,10 @@ class JobView:
             if step.status != "pending" and self._last_lines.get(step.id) != line:
                 say(line)
             self._last_lines[step.id] = line
-        if job.status in STILL and self._last_lines.get("") != job.status:
+        state = f"{job.status} {job.next_attempt_at}"
+        if (is_still(job) or job.next_attempt_at) and self._last_lines.get("") != state:
             say(describe_end(job))
-            self._last_lines[""] = job.status
+            self._last_lines[""] = state
 
 
 def format_job(job: JobInfo) -> list[str]:
@@ -146,7 +156,6 @@ def _cut(text: str, margin: int = 0) -> str:
 
 
 FAILURES = ("failed", "cancelled")
-ENDS_OF_VIEW = (*FINAL, "waiting", "paused")
 
 
 @command(
@@ -180,7 +189,8 @@ def run_job(
     """Start a job and show its progress.
 
     A worker runs the job: the worker of a server or of looseleaf work; if no worker runs, this
-    command is the worker. Ctrl-C leaves the job to the next worker.
+    command is the worker. After a failure that passes by itself, the command waits for the next
+    attempt. Ctrl-C leaves the job to the next worker.
     """
     from looseleaf.features.workflows.operations import jobs as operations
 
@@ -230,7 +240,7 @@ def _show_started(options: SharedOptions, context: Context, job: JobInfo, *, det
 def _follow_here(options: SharedOptions, workspace: Workspace, job: JobInfo) -> None:
     """Follow a job of this machine; without a worker, run it in this process."""
     runtime = jobs_of(workspace)
-    if job.status not in ENDS_OF_VIEW and not runtime.has_live_worker():
+    if job.status not in STILL and not runtime.has_live_worker():
         if not options.json:
             note("No worker runs, so this command runs the job.")
         runtime.start_worker()
@@ -247,7 +257,7 @@ def _wait(context: Context, job_id: int) -> JobInfo:
 
     while True:
         job = operations.show_job(context, job_id)
-        if job.status in ENDS_OF_VIEW or job.next_attempt_at:
+        if is_still(job):
             return job
         time.sleep(0.1)
 
@@ -469,7 +479,7 @@ def work(options: SharedOptions, *, drain: bool) -> None:
             say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
         is_announced.set()
         if drain:
-            worker.wait_until_drained()
+            worker.wait_until_drained(lambda text: note(escape_line(text)))
             return
         _wait_for_signal()
         say("Stopping.")

@@ -82,9 +82,9 @@ def _open_resources(parts: WorkspaceServices) -> WorkflowResources:
 
 
 def list_attention(types: set[str], workspace: Workspace) -> None:
-    """Add the system tasks that people should look at: overdue, or failed repeatedly."""
+    """Add what people should look at: overdue or failing system tasks, and dangerous jobs."""
     from looseleaf.agents.record import list_readable_agents
-    from looseleaf.features.workflows.parts import system_tasks_of
+    from looseleaf.features.workflows.parts import jobs_of, system_tasks_of
     from looseleaf.features.workflows.system_tasks import list_conditions
 
     agents = list_readable_agents(workspace.agents)
@@ -92,6 +92,8 @@ def list_attention(types: set[str], workspace: Workspace) -> None:
     settings = workspace.effective_settings()
     conditions = list_conditions(tasks, agents, settings, workspace.clock())
     types |= {condition.task_type for condition in conditions if condition.needs_attention}
+    if workspace.has_accounts():
+        types |= {f"job-{job.id}" for job in jobs_of(workspace).jobs.list_dangerous()}
 
 
 def list_entries(entries: dict[str, list[tuple[str, str]]], parts: WorkspaceServices) -> None:
@@ -279,10 +281,12 @@ def register_commands(commands: Commands) -> None:
 
 @hookimpl
 def register_checks(checks: Checks) -> None:
-    """Register the check of pipelines and flows."""
+    """Register the checks of pipelines and flows, and of jobs."""
     from looseleaf.features.workflows.access import check_workflows
+    from looseleaf.features.workflows.jobs.documents import check_jobs
 
     checks.register("workflows", check_workflows)
+    checks.register("jobs", check_jobs)
 
 
 @hookimpl

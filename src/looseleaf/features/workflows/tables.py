@@ -116,7 +116,17 @@ job_steps = sa.Table(
     sa.Column("outcome", sa.Text),  # JSON, once the step has ended
     sa.Column("gate", sa.Text, nullable=False),  # digest of the secret that wakes it
     sa.Column("signal", sa.Text),  # JSON of the call that woke it
+    # How often the process that ran it died.
+    sa.Column("interruptions", sa.Integer, nullable=False, server_default="0"),
     sa.Index("ix_job_steps_step_id", "job_id", "step_id", unique=True),
+)
+# Every start of a job looks for interrupted steps, and nearly always there are none.
+_IS_INTERRUPTED = job_steps.c.interruptions > 0
+sa.Index(
+    "ix_job_steps_interruptions",
+    job_steps.c.job_id,
+    sqlite_where=_IS_INTERRUPTED,
+    postgresql_where=_IS_INTERRUPTED,
 )
 job_effects = sa.Table(
     "job_effects",

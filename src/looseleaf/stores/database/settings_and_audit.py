@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from looseleaf.access.audit import Event
 
 
-HEAD = "0007"  # the newest migration; a test compares it with the folder of migrations
+HEAD = "0008"  # the newest migration; a test compares it with the folder of migrations
 SUBJECT = "The database"
 BUSY_SECONDS = 30
 

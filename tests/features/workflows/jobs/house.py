@@ -1,8 +1,9 @@
 """A workspace with steps of the tests' own, and workers on a real database.
 
 As a program, it runs a worker until it is told to stop: `python -m
-tests.features.workflows.jobs.house ROOT [DATABASE_URL]`. Tests kill such a program at every point
-that a step names.
+tests.features.workflows.jobs.house ROOT DATABASE_URL`. Tests kill such a program at every point
+that a step names. With the fields of a lease after these, it runs a job that a step has ended a
+worker in, as `looseleaf.features.workflows.jobs.job_process` does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +24,8 @@ from looseleaf.errors import Unavailable
 from looseleaf.features.workflows.definitions import Step
 from looseleaf.features.workflows.jobs.effects import edit_once
 from looseleaf.features.workflows.jobs.job import Job
-from looseleaf.features.workflows.jobs.queue import JobState, Limits
+from looseleaf.features.workflows.jobs.job_process import follow_worker, run_in_process
+from looseleaf.features.workflows.jobs.queue import JobLease, JobState, Limits
 from looseleaf.features.workflows.jobs.run import JobParts, plan_direct_job
 from looseleaf.features.workflows.jobs.runtime import LockFiles
 from looseleaf.features.workflows.jobs.sql_queue import SqlJobStore
@@ -31,6 +34,7 @@ from looseleaf.features.workflows.jobs.worker import (
     Worker,
     WorkerOptions,
     create_worker_id,
+    run_leased,
 )
 from looseleaf.features.workflows.packet import create_packet, register_core_packets
 from looseleaf.features.workflows.schedules import ScheduleFiring
@@ -67,6 +71,17 @@ def die_at(run: StepRun, point: str) -> None:
     if run.settings.get("die") == point and not mark.exists():
         mark.write_text(str(os.getpid()))
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def end_process(_run: StepRun) -> StepOutcome:
+    """End the process that runs the step."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return StepOutcome()
+
+
+def call_exit(_run: StepRun) -> StepOutcome:
+    """Call sys.exit, with a secret in its text."""
+    sys.exit("no more, sk-secret-of-a-provider")
 
 
 def say(run: StepRun) -> StepOutcome:
@@ -131,7 +146,8 @@ def step_types() -> StepTypes:
     """Return the types of steps of the tests."""
     types = StepTypes()
     register_core_packets(types.packets)
-    for function in (say, note, stumble, linger, hold_gate, end_as, break_down):
+    steps = (say, note, stumble, linger, hold_gate, end_as, break_down, end_process, call_exit)
+    for function in steps:
         name = function.__name__.replace("_", "-")
         types.register(
             StepType(name=name, label=name.title(), description=str(function.__doc__), run=function)
@@ -166,6 +182,8 @@ class WorkerHarness:
         self.observer = Observer()
         self.reports: list[str] = []
         self.entries: list[Any] = []
+        command = (sys.executable, "-m", "tests.features.workflows.jobs.house", str(root))
+        self.run_apart = partial(run_in_process, (*command, database_url))
 
     def close(self) -> None:
         self.database.close()
@@ -179,16 +197,7 @@ class WorkerHarness:
         self, options: WorkerOptions = QUICK, log: Callable[[JobEvent], None] | None = None
     ) -> Worker:
         """Return a worker that is not started."""
-        parts = JobParts(
-            queue=self.store.queue,
-            step_types=step_types(),
-            open_parts=lambda _job: cast(
-                "StepServices", WorkspaceServices(self.workspace, self.store)
-            ),
-            observer=self.observer,
-            clock=time.time,
-            report=self.report,
-        )
+        parts = self.job_parts()
         firing = ScheduleFiring(
             self.store.schedules,
             lambda: self.entries,
@@ -202,6 +211,26 @@ class WorkerHarness:
         )
         self.store.jobs.on_work(worker.wake)
         return worker
+
+    def job_parts(self) -> JobParts:
+        """Return the parts of a worker, or of a job in a process of its own."""
+        return JobParts(
+            queue=self.store.queue,
+            step_types=step_types(),
+            open_parts=lambda _job: cast(
+                "StepServices", WorkspaceServices(self.workspace, self.store)
+            ),
+            observer=self.observer,
+            run_apart=self.run_apart,
+            mask=lambda text: text.replace("sk-secret-of-a-provider", "[secret]"),
+            clock=time.time,
+            report=self.report,
+        )
+
+    def run_inside(self, lease: JobLease, is_stopping: Callable[[], bool]) -> int:
+        """Run the rest of a job as its own process would, and start none."""
+        run_leased(self.job_parts(), lease, is_stopping)
+        return 0
 
     @contextlib.contextmanager
     def working(self, options: WorkerOptions = QUICK) -> Iterator[Worker]:
@@ -245,9 +274,17 @@ class WorkerHarness:
         return page.read_text().splitlines() if page.exists() else []
 
 
-def main(root: str, database_url: str = "") -> None:
-    """Run a worker until a signal comes."""
+def main(root: str, database_url: str = "", *lease: str) -> None:
+    """Run a worker until a signal comes, or the job of a lease."""
     harness = WorkerHarness(Path(root), database_url)
+    if lease == ("inside",):
+        harness.run_apart = harness.run_inside  # type: ignore[assignment]
+    elif lease:
+        job_id, worker, run = lease
+        stop_event = follow_worker()
+        held = JobLease(int(job_id), worker, int(run))
+        run_leased(harness.job_parts(), held, stop_event.is_set)
+        return
     stop_event = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop_event.set())
     with harness.working():

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from looseleaf import Workspace
-from looseleaf.features.workflows.jobs import runtime
+from looseleaf.features.workflows.jobs import runtime, sql_jobs
 from looseleaf.features.workflows.jobs.run import JobRun
 from looseleaf.features.workflows.jobs.sql_queue import SqlJobQueue
 from looseleaf.features.workflows.jobs.worker import THREAD_NAME, RunningJobs, WorkerOptions
@@ -95,6 +95,8 @@ def set_points(points: Points) -> None:
     RunningJobs.start = start_job  # type: ignore[method-assign,assignment]
     for name in ACTS:
         points.surround(SqlJobQueue, name)
+    # A job whose worker has died runs in a worker again, where there are points.
+    sql_jobs._has_precedent = lambda *_arguments: False
     for name in ("_run_step", "_attempt"):
         points.surround(JobRun, name)
     for name in ("fsync", "rename", "link"):

@@ -13,11 +13,11 @@ from tests.features.workflows.jobs.house import WorkerHarness
 
 
 @contextmanager
-def worker_process(harness: WorkerHarness) -> Iterator[subprocess.Popen[str]]:
-    """Run a worker in a process of its own."""
+def worker_process(harness: WorkerHarness, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a worker in a process of its own; with `inside`, it starts no other process."""
     command = [sys.executable, "-m", "tests.features.workflows.jobs.house"]
     process = subprocess.Popen(
-        [*command, str(harness.root), harness.database_url],
+        [*command, str(harness.root), harness.database_url, *options],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[4],
@@ -42,11 +42,12 @@ def kill_and_finish(
         steps += [("note", {}), ("note", {})]
         mark = str(folder / f"died-{number}")
         steps[step][1].update(die=point, mark=mark)
-        jobs.append(harness.add(*steps).id)
-        with worker_process(harness) as process:
+        # Each of a flow of its own: later jobs of one flow would spare their worker.
+        jobs.append(harness.add(*steps, flow_id=number + 1).id)
+        with worker_process(harness, "inside") as process:
             process.wait()  # it has killed itself
         assert Path(mark).exists()
-    with worker_process(harness):
+    with worker_process(harness, "inside"):
         for job_id in jobs:
             assert harness.wait_for_end(job_id).status == "completed"
     return jobs

@@ -190,6 +190,35 @@ def test_a_worker_can_be_waited_for_until_nothing_is_due(harness: WorkerHarness)
     ]
 
 
+def test_a_drain_takes_over_the_jobs_of_a_worker_that_is_not_here(
+    any_harness: WorkerHarness,
+) -> None:
+    """After a restore there is no lock to tell that it died: its silence does."""
+    harness = any_harness
+    job = harness.add(("say", {"text": "x"}))
+    assert harness.store.queue.claim("elsewhere", Limits()) is not None
+    harness.store.workers.beat("elsewhere", "there")
+    worker = harness.worker(replace(QUICK, silent_seconds=0.3))
+    lines: list[str] = []
+    worker.start()
+    worker.wait_until_drained(lines.append)
+    worker.stop()
+    assert harness.store.jobs.find(job.id).status == "completed"
+    assert lines == ["Waiting up to 0 s for a sign of life of elsewhere."]
+
+
+def test_a_drain_leaves_the_jobs_of_a_worker_that_lives(harness: WorkerHarness) -> None:
+    """A sign of life ends the wait."""
+    job = harness.add(("say", {"text": "x"}))
+    assert harness.store.queue.claim("elsewhere", Limits()) is not None
+    harness.store.workers.beat("elsewhere", "there")
+    worker = harness.worker(replace(QUICK, silent_seconds=3_600.0))
+    worker.start()
+    worker.wait_until_drained(lambda _line: harness.store.workers.beat("elsewhere", "there"))
+    worker.stop()
+    assert harness.store.jobs.find(job.id).status == "processing"
+
+
 def test_the_log_has_every_way_in_which_a_job_can_end(harness: WorkerHarness) -> None:
     """Also a failure, and a job that was cancelled before any worker had it."""
     failing = harness.add(("end-as", {"status": "failed"}))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.page_checks import Finding
 from looseleaf.features.workflows.access import find_agent_slug
+from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.times import format_time
 from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.page_checks import CheckRun
     from looseleaf.features.workflows.artifacts import SecretMask
     from looseleaf.features.workflows.jobs.job import Job, MemoryWrite, StepRecord
     from looseleaf.features.workflows.packet import Packet
@@ -52,6 +55,7 @@ class StepInfo:
         ended_at: When it ended; "" before.
         seconds: The time from its first attempt to its end; 0 before the end.
         attempts: How often it was begun.
+        interruptions: How often the process that ran it died.
         progress: What it reported last.
         input_tokens: The tokens that models read in it.
         output_tokens: The tokens that models wrote in it.
@@ -69,6 +73,7 @@ class StepInfo:
     ended_at: str
     seconds: float
     attempts: int
+    interruptions: int
     progress: str
     input_tokens: int
     output_tokens: int
@@ -208,6 +213,7 @@ def _describe_step(context: Context, step: StepRecord) -> StepInfo:
         ended_at=_format(step.ended_at),
         seconds=round(step.seconds, 3),
         attempts=step.attempts,
+        interruptions=step.interruptions,
         progress=step.progress,
         input_tokens=step.usage.input_tokens,
         output_tokens=step.usage.output_tokens,
@@ -232,3 +238,21 @@ def describe_packet(step: str, packet: Packet, mask: SecretMask) -> PacketInfo:
 
 def _format(seconds: float) -> str:
     return format_time(seconds) if seconds else ""
+
+
+def check_jobs(run: CheckRun) -> Iterator[Finding]:
+    """Check that no step of a job ends the processes that run it."""
+    parts = run.context.parts
+    if not parts.has_accounts():
+        return
+    for job in jobs_of(parts).jobs.list_dangerous():
+        step = max(job.steps, key=lambda step: step.interruptions)
+        detail = (
+            f"job {job.id} ({job.label}) is {job.status}: its step {step.label or step.type} "
+            f"({step.type}) ended the process that ran it {step.interruptions} times"
+        )
+        advice = (
+            f"Correct the step, or what it is given; then: looseleaf jobs retry {job.id}, or "
+            f"looseleaf jobs {'delete' if job.is_final else 'cancel'} {job.id}"
+        )
+        yield Finding("jobs", "warning", detail, advice)

@@ -69,6 +69,7 @@ class StepRecord:
         started_at: The time of the first attempt; 0 before.
         ended_at: The time of its end; 0 before.
         attempts: How often the step was begun.
+        interruptions: How often the process that ran the step died.
         progress: What the step reported last.
         usage: The tokens it used.
         writes: The pages it changed.
@@ -84,6 +85,7 @@ class StepRecord:
     started_at: float = 0.0
     ended_at: float = 0.0
     attempts: int = 0
+    interruptions: int = 0
     progress: str = ""
     usage: Usage = Usage()
     writes: tuple[MemoryWrite, ...] = ()

@@ -83,6 +83,9 @@ class JobQueue(Protocol):
     def end_step(self, lease: JobLease, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the outcome that was recorded first."""
 
+    def count_interruption(self, lease: JobLease, step_id: str) -> int:
+        """Count that the process that ran a step died; return how often that happened."""
+
     def report_progress(self, lease: JobLease, step_id: str, text: str) -> None:
         """Record the progress of a step."""
 
@@ -111,6 +114,9 @@ class Workers(Protocol):
     def beat(self, worker: str, host: str) -> None:
         """Record that a worker is alive."""
 
+    def begin_stop(self, worker: str) -> None:
+        """Record that a worker stops: the steps that it leaves count as begun, not interrupted."""
+
     def leave(self, worker: str) -> None:
         """Record that a worker has stopped."""
 
@@ -118,7 +124,10 @@ class Workers(Protocol):
         """Return all workers that have not stopped, each with the number of its signs of life."""
 
     def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
-        """Transfer the jobs of a dead worker to another one, and return them."""
+        """Transfer the jobs of a dead worker to another one, and return them.
+
+        The steps that were under way count as interrupted once more.
+        """
 
 
 # The list of jobs, as surfaces use it: filters, the state of a job, and the contract of a
@@ -152,12 +161,15 @@ class JobState:
         snapshot: The configuration that the job runs by.
         outcomes: The recorded outcome of each step that has ended, by the id of the step.
         signals: The body of the call that a waiting step got, by the id of the step.
+        has_precedent: Whether the process of such a step has died, in this job or in another one
+            of the same flow (for a job without a flow: of the same agent and task).
     """
 
     job: Job
     snapshot: Mapping[str, Any] = FrozenDict()
     outcomes: Mapping[str, StepOutcome] = FrozenDict()
     signals: Mapping[str, Mapping[str, Any]] = FrozenDict()
+    has_precedent: bool = False
 
     @property
     def position(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from functools import partial
 
 from looseleaf.errors import Locked, LooseleafError, TooBusy, Unavailable
@@ -134,7 +135,7 @@ _TRANSPORT = re.compile(
 _RETRY_AFTER = re.compile(r"retry[- ]after:? (\d{1,6})", re.IGNORECASE)
 
 
-def is_transient(error: Exception) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Return whether a failure is likely to be gone at a later attempt."""
     if isinstance(error, Locked | TooBusy):
         return True
@@ -159,7 +160,7 @@ def compute_wait_seconds(reason: str, attempts: int) -> float | None:
     return float(min(wait, _LONGEST_WAIT))
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the reason of a failure in one line; an unexpected error is named by its class."""
     text = str(error).partition("\n")[0].strip()
     if isinstance(error, LooseleafError):
@@ -176,6 +177,10 @@ _ENDS: dict[str, JobStatus] = {
     PAUSE: "paused",
     STOP: "pending",
 }
+
+
+class StepFault(Exception):
+    """An error of a step that is no error of ours, without the secrets of its text."""
 
 
 class JobObserver(Protocol):
@@ -197,6 +202,9 @@ class JobParts:
         step_types: The types of steps.
         open_parts: Gives the parts that steps of a job may use.
         observer: Is told about steps and jobs that ended.
+        run_apart: Runs the rest of a job in a process of its own until that ends, or is told to
+            stop by the function; returns the exit code as `subprocess` has it.
+        mask: Masks secrets in a text that people read.
         clock: Gives the time.
         report: Tells the operator about a fault of ours.
     """
@@ -205,6 +213,8 @@ class JobParts:
     step_types: StepTypes
     open_parts: Callable[[Job], StepServices]
     observer: JobObserver
+    run_apart: Callable[[JobLease, Callable[[], bool]], int]
+    mask: Callable[[str], str]
     clock: Callable[[], float]
     report: Callable[[str, Exception], None]
 
@@ -219,10 +229,14 @@ class JobRun:
         self._job, self._signals = state.job, state.signals
         self._state = state
         self._outcomes = dict(state.outcomes)
-        self._plan = read_plan(state.snapshot)
 
     def run(self) -> JobOutcome:
         """Run the steps that have no outcome, and return the state to leave the job in."""
+        try:
+            self._plan = read_plan(self._state.snapshot)
+        except Exception as error:  # noqa: BLE001 - no later attempt could read it
+            self._parts.report(f"The plan of job {self._job.id} cannot be read", error)
+            return JobOutcome("failed", f"its plan cannot be read: {self._describe(error)}")
         for step in self._job.steps[self._state.position :]:
             action = self._find_action()
             if action:
@@ -265,18 +279,28 @@ class JobRun:
             outcome = self._call(step, attempt, is_cancelled)
         except JobLost:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a step does, its job comes to an end
+        # Whatever a step does, its job comes to an end: also if it calls sys.exit.
+        except BaseException as error:  # noqa: BLE001
             if stop_actions:
                 return JobOutcome(_ENDS[stop_actions[-1]])
+            reason = self._describe(error)
             if not isinstance(error, LooseleafError):
-                self._parts.report(f"The step {step.id} of job {self._job.id} failed", error)
-            reason = describe_error(error)
+                label = f"The step {step.id} of job {self._job.id} failed"
+                self._parts.report(label, StepFault(reason))
             return self._retry(reason) if is_transient(error) else _build_failure(reason)
         if stop_actions:
             return JobOutcome(_ENDS[stop_actions[-1]])
+        outcome = replace(outcome, reason=self._parts.mask(outcome.reason))
         if outcome.status == "failed" and has_transient_reason(outcome.reason):
             return self._retry(outcome.reason)
         return outcome
+
+    def _describe(self, error: BaseException) -> str:
+        """Describe an error without the secrets that its text may have."""
+        return self._parts.mask(describe_error(error))
+
+    def _report_progress(self, step_id: str, text: str) -> None:
+        self._parts.queue.report_progress(self._lease, step_id, self._parts.mask(text))
 
     def _call(
         self, step: StepRecord, attempt: int, is_cancelled: Callable[[], bool]
@@ -294,7 +318,7 @@ class JobRun:
             packets=self._list_packets(step),
             parts=self._parts.open_parts(self._job),
             is_cancelled=is_cancelled,
-            report_progress=partial(self._parts.queue.report_progress, self._lease, step.id),
+            report_progress=partial(self._report_progress, step.id),
             attempt=attempt,
             signal=self._signals.get(step.id),
         )
@@ -322,3 +346,32 @@ class JobRun:
 
 def _build_failure(reason: str) -> StepOutcome:
     return StepOutcome(status="failed", reason=reason)
+
+
+# Steps that end the process that runs them, by a signal, a segmentation fault or `os._exit`. The
+# first time a whole worker dies. From then on the job runs in a process of its own.
+
+
+MOST_INTERRUPTIONS = 5
+CANNOT_RUN = 75  # the exit code of such a process if the database or the workspace failed
+
+
+def fail_interrupted(
+    parts: JobParts, lease: JobLease, state: JobState, exit_code: int | None
+) -> JobOutcome:
+    """Record that a step failed by ending its process too often, and return the job's outcome."""
+    step = state.job.steps[state.position]
+    last = f", the last time by {describe_exit(exit_code)}" if exit_code is not None else ""
+    reason = f"the step ended the process that ran it {step.interruptions} times{last}"
+    parts.queue.end_step(lease, step.id, _build_failure(reason))
+    return JobOutcome("failed", reason)
+
+
+def describe_exit(exit_code: int) -> str:
+    """Describe how a process ended: by the name of a signal, or with a code."""
+    if exit_code >= 0:
+        return f"exit code {exit_code}"
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:
+        return f"signal {-exit_code}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from functools import partial
 
 from looseleaf.agents.record import list_readable_agents
 from looseleaf.errors import Locked
@@ -24,6 +25,7 @@ from looseleaf.features.workflows.schedules import (
 )
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext, open_folder
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from looseleaf.catalog.services import WorkspaceServices
     from looseleaf.features.workflows.definitions import Flow
     from looseleaf.features.workflows.jobs.job import Job
-    from looseleaf.features.workflows.jobs.queue import Jobs
+    from looseleaf.features.workflows.jobs.queue import JobLease, Jobs
+    from looseleaf.features.workflows.jobs.run import JobParts
     from looseleaf.features.workflows.jobs.sql_jobs import SqlJobs, WorkListener
     from looseleaf.features.workflows.jobs.sql_queue import SqlJobStore, SqlScheduleStates
     from looseleaf.features.workflows.jobs.worker import JobEvent, Worker, WorkerOptions
@@ -116,21 +119,39 @@ class JobRuntime:
         locks = LockFiles(self._root, WORKER_LOCKS)
         return any(locks.is_free(name) is False for name in self.store.workers.beats())
 
-    def _open_worker(self, log: Callable[[JobEvent], None] | None) -> Worker:
+    def run_leased(self, lease: JobLease, is_stopping: Callable[[], bool]) -> None:
+        """Run the rest of a job in this process, under the lease of the worker that started it."""
+        from looseleaf.features.workflows.jobs.worker import run_leased
+
+        run_leased(self._open_job_parts(), lease, is_stopping)
+
+    def _open_job_parts(self) -> JobParts:
+        from looseleaf.features.workflows.artifacts import SecretMask, list_secrets
+        from looseleaf.features.workflows.jobs.job_process import COMMAND, run_in_process
         from looseleaf.features.workflows.jobs.run import JobParts
         from looseleaf.features.workflows.jobs.services import JobMemory, JobStepServices
-        from looseleaf.features.workflows.jobs.worker import Worker, create_worker_id
 
-        context, store, settings = self._context, self.store, self._context.settings
-        modes = GROUP if settings.group_writable else PRIVATE
-        parts = JobParts(
+        context, store = self._context, self.store
+        mask = SecretMask(list_secrets(context.settings))
+        return JobParts(
             queue=store.queue,
             step_types=step_types_of(context.parts),
-            open_parts=lambda job: JobStepServices(context, job, store.intents),
+            open_parts=lambda job: JobStepServices(
+                replace(context, settings=self._database.settings()), job, store.intents
+            ),
             observer=JobMemory(context, store.jobs),
+            run_apart=partial(run_in_process, (*COMMAND, self._root)),
+            mask=mask.mask_text,
             clock=context.clock,
             report=context.parts.report,
         )
+
+    def _open_worker(self, log: Callable[[JobEvent], None] | None) -> Worker:
+        from looseleaf.features.workflows.jobs.worker import Worker, create_worker_id
+
+        store, settings = self.store, self._context.settings
+        modes = GROUP if settings.group_writable else PRIVATE
+        parts = self._open_job_parts()
         locks = LockFiles(self._root, WORKER_LOCKS, modes=modes)
         firing = self.schedule_firing
         options = _read_options(settings)

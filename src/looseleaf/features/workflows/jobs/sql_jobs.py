@@ -80,6 +80,7 @@ def build_step(row: Any) -> StepRecord:  # noqa: ANN401 - a row
         started_at=row.started_at / MICRO,
         ended_at=row.ended_at / MICRO,
         attempts=row.attempts,
+        interruptions=row.interruptions,
         progress=row.progress,
         usage=outcome.usage,
         writes=outcome.writes,
@@ -103,6 +104,7 @@ def build_step_row(job_id: int, position: int, step: StepRecord) -> dict[str, An
         "attempts": 0,
         "progress": "",
         "gate": "",
+        "interruptions": 0,
     }
 
 
@@ -328,6 +330,16 @@ class SqlJobs:
             writes = select_writes(connection, [row.id for row in rows])
             return [build_job(row, writes=writes.get(row.id, ())) for row in rows], total
 
+    def list_dangerous(self, *, limit: int = 20) -> tuple[Job, ...]:
+        """Return the newest jobs with a step whose process died twice, until the step completes."""
+        steps = tables.job_steps.c
+        died = (steps.interruptions > 1) & (steps.status != "completed")
+        query = sa.select(steps.job_id).where(died).order_by(steps.job_id.desc()).limit(limit)
+        with self._database.reading() as connection:
+            job_ids = dict.fromkeys(connection.execute(query).scalars())
+            jobs = [select_job(connection, job_id) for job_id in job_ids]
+        return tuple(job for job in jobs if job.status != "cancelled")
+
     def request(self, job_id: int, act: JobRequest) -> Job:
         """Request an action; raise `Refused` if the status of the job forbids it."""
         with self._database.writing() as connection:
@@ -422,7 +434,28 @@ def read_state(connection: sa.Connection, job_id: int) -> JobState:
         json.loads(row.snapshot),
         {step.step_id: decode_outcome(step.outcome) for step in steps if step.outcome},
         {step.step_id: json.loads(step.signal) for step in steps if step.signal is not None},
+        _has_precedent(connection, row),
     )
+
+
+def _has_precedent(connection: sa.Connection, job: Any) -> bool:  # noqa: ANN401 - a row
+    """Return whether the process of a step such as those of a job has died before."""
+    jobs, steps = tables.jobs.c, tables.job_steps
+    own_steps = steps.alias()
+    query = (
+        sa.select(steps.c.step_id)
+        .join(tables.jobs, jobs.id == steps.c.job_id)
+        .join(own_steps, (own_steps.c.step_id == steps.c.step_id) & (own_steps.c.job_id == job.id))
+        .where(
+            steps.c.interruptions > 0,
+            steps.c.type == own_steps.c.type,
+            own_steps.c.outcome.is_(None),
+            jobs.flow_id == job.flow_id,
+            jobs.task_type == job.task_type,
+            jobs.agent_id == job.agent_id,
+        )
+    )
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _build_conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
@@ -478,6 +511,9 @@ def _reset_steps(connection: sa.Connection, job_id: int) -> None:
     """Reset the steps that did not complete, so that they run again."""
     steps = tables.job_steps
     open_steps = (steps.c.job_id == job_id) & (steps.c.status != "completed")
-    fresh = {"status": "pending", "reason": "", "started_at": 0, "ended_at": 0, "progress": ""}
+    fresh: dict[str, Any] = {"status": "pending", "reason": "", "progress": ""}
+    fresh |= {"started_at": 0, "ended_at": 0}
     fresh |= {"outcome": None, "gate": "", "signal": None}
+    # A step that has ended its process once still begins in one of its own.
+    fresh["interruptions"] = sa.case((steps.c.interruptions > 0, 1), else_=0)
     connection.execute(steps.update().where(open_steps).values(**fresh))

@@ -48,6 +48,9 @@ _JOBS, _STEPS = tables.jobs, tables.job_steps
 _ENDED = ("completed", "no_items", "skipped", "failed")
 
 
+_ONE_MORE = {"interruptions": _STEPS.c.interruptions + 1}
+
+
 # The statements of every step are built once; building them takes longer than running them.
 _OF_STEP = (_STEPS.c.job_id == sa.bindparam("job")) & (_STEPS.c.step_id == sa.bindparam("step"))
 _SELECT_HELD = (
@@ -159,6 +162,15 @@ class SqlJobQueue:
                 values = {"status": outcome.status, "reason": state["why"], "gate": outcome.gate}
                 connection.execute(update.values(**values))
             return outcome
+
+    def count_interruption(self, lease: JobLease, step_id: str) -> int:
+        """Count that the process that ran a step died; return how often that happened."""
+        condition = _build_step_condition(lease.job_id, step_id)
+        with self._database.writing() as connection:
+            _require_lease(connection, lease)
+            connection.execute(_STEPS.update().where(condition).values(**_ONE_MORE))
+            count = connection.execute(sa.select(_STEPS.c.interruptions).where(condition))
+            return int(count.scalar_one())
 
     def report_progress(self, lease: JobLease, step_id: str, text: str) -> None:
         """Record how far a step is."""
@@ -299,6 +311,12 @@ class SqlWorkers:
                 row = {"id": worker, "host": host, "started_at": now, "beat_at": now, "beats": 1}
                 connection.execute(tables.workers.insert().values(**row))
 
+    def begin_stop(self, worker: str) -> None:
+        """Record that a worker stops: the steps that it leaves count as begun, not interrupted."""
+        with self._database.writing(is_relaxed=True) as connection:
+            left = _STEPS.update().where(_build_under_way_condition(worker))
+            connection.execute(left.values(status="pending"))
+
     def leave(self, worker: str) -> None:
         """Record that a worker has stopped."""
         with self._database.writing(is_relaxed=True) as connection:
@@ -316,9 +334,18 @@ class SqlWorkers:
         with self._database.writing() as connection:
             query = sa.select(tables.jobs.c.id).where(of_dead).order_by(tables.jobs.c.id)
             job_ids = tuple(connection.execute(query.with_for_update()).scalars())
+            interrupted = _STEPS.update().where(_build_under_way_condition(dead))
+            connection.execute(interrupted.values(**_ONE_MORE))
             connection.execute(tables.jobs.update().where(of_dead).values(worker=worker))
             connection.execute(tables.workers.delete().where(tables.workers.c.id == dead))
         return job_ids
+
+
+def _build_under_way_condition(worker: str) -> sa.ColumnElement[bool]:
+    """Return the condition of the steps that a worker runs."""
+    of_worker = (_JOBS.c.worker == worker) & (_JOBS.c.status == "processing")
+    job_ids = sa.select(_JOBS.c.id).where(of_worker)
+    return _STEPS.c.job_id.in_(job_ids) & (_STEPS.c.status == "processing")
 
 
 # The states of schedules in the database; a compare-and-swap decides which server fires them.

@@ -9,10 +9,17 @@ import threading
 import time
 from functools import partial
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.errors.features import JobLost
 from looseleaf.features.workflows.jobs.queue import Limits
-from looseleaf.features.workflows.jobs.run import STOP, JobRun
+from looseleaf.features.workflows.jobs.run import (
+    CANNOT_RUN,
+    MOST_INTERRUPTIONS,
+    STOP,
+    JobRun,
+    describe_exit,
+    fail_interrupted,
+)
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -21,10 +28,18 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol
 
     from looseleaf.features.workflows.jobs.job import Job
-    from looseleaf.features.workflows.jobs.queue import Workers
+    from looseleaf.features.workflows.jobs.queue import (
+        JobLease,
+        JobOutcome,
+        JobQueue,
+        JobState,
+        Workers,
+    )
     from looseleaf.features.workflows.jobs.run import JobParts
 
-    EventName = Literal["started", "continued", "taken_over", "left", "ended", "failed"]
+    EventName = Literal[
+        "started", "continued", "interrupted", "taken_over", "left", "ended", "failed"
+    ]  # fmt: skip
 else:
     Protocol = object
 
@@ -71,6 +86,7 @@ class DeathWatch:
         self._workers, self._locks = workers, locks
         self._silent_seconds, self._steady_clock = silent_seconds, steady_clock
         self._last_beats: dict[str, tuple[int, float]] = {}  # and when they last changed
+        self._live_workers: set[str] = set()  # those that have given a sign of life since
 
     def find(self, own_id: str) -> tuple[str, ...]:
         """Name the workers that died, except this one."""
@@ -83,6 +99,8 @@ class DeathWatch:
                 continue
             is_free = self._locks.is_free(name)
             last_count, since = self._last_beats.get(name, (-1, now))
+            if is_free is False or (count != last_count and name in self._last_beats):
+                self._live_workers.add(name)
             if count != last_count:
                 self._last_beats[name] = (count, now)
             elif is_free is None and now - since > self._silent_seconds:
@@ -90,6 +108,10 @@ class DeathWatch:
             if is_free:
                 dead_workers.append(name)
         return tuple(dead_workers)
+
+    def list_unknown(self) -> tuple[str, ...]:
+        """Name the workers elsewhere that may be dead: they have given no sign of life yet."""
+        return tuple(name for name in self._last_beats if name not in self._live_workers)
 
 
 # Events of jobs for the log of a worker: a job starts, continues, is taken over, ends or waits.
@@ -103,35 +125,40 @@ class JobEvent:
         name: The kind of event; a job that is `left` continues later.
         job_id: The number of the job.
         job: The job, or None if it was taken over, and not yet read.
-        detail: The step at which a job continues, or the worker that died.
+        detail: The step at which a job continues, the worker that died, or how a process did.
+        is_apart: Whether the job runs in a process of its own, since a step has ended a process.
     """
 
     name: EventName
     job_id: int
     job: Job | None = None
     detail: str = ""
+    is_apart: bool = False
 
     def describe(self) -> str:
         """Describe the event for people, with the name of the job and the reason of a failure."""
         job = self.job
         if job is None:
             return f"Job {self.job_id}: taken over, since worker {self.detail} died."
+        apart = " in a process of its own" if self.is_apart else ""
         if self.name == "started":
-            return f"Job {job.id} ({job.label}) begins."
+            return f"Job {job.id} ({job.label}) begins{apart}."
         if self.name == "continued":
             place = f"at {self.detail}" if self.detail else "after its last step"
-            return f"Job {job.id} ({job.label}) continues {place}."
+            return f"Job {job.id} ({job.label}) continues {place}{apart}."
+        if self.name == "interrupted":
+            return f"Job {job.id} ({job.label}): its process ended by {self.detail}."
         return f"Job {job.id}: {job.status_text} ({job.seconds:.1f} s)."
 
 
-def build_start_event(job: Job, position: int) -> JobEvent:
+def build_start_event(job: Job, position: int, *, is_apart: bool = False) -> JobEvent:
     """Return the event of a job whose run begins at the step of a position."""
     if position >= len(job.steps):
         return JobEvent("continued", job.id, job)
     step = job.steps[position]
     if not position and not step.attempts:
-        return JobEvent("started", job.id, job)
-    return JobEvent("continued", job.id, job, step.label or step.type)
+        return JobEvent("started", job.id, job, is_apart=is_apart)
+    return JobEvent("continued", job.id, job, step.label or step.type, is_apart)
 
 
 def build_end_event(job: Job) -> JobEvent:
@@ -211,6 +238,7 @@ class RunningJobs:
 
 
 _RECONCILIATION_SECONDS = 30.0
+_LOOK_SECONDS = 0.5  # between two looks at the requests of people, in a process of a job
 _DRAIN_SECONDS = 0.05  # between two checks whether everything is done
 
 
@@ -287,13 +315,30 @@ class Worker:
         """Look at the queue now."""
         self._wake.set()
 
-    def wait_until_drained(self) -> None:
-        """Wait until schedules have fired, and no job is due or run by this worker."""
+    def wait_until_drained(self, log: Callable[[str], None] | None = None) -> None:
+        """Wait until schedules have fired, and no job is due, run by this worker or abandoned.
+
+        A worker that has jobs and is not on this machine may be dead, such as after a restore of
+        a backup. Its next sign of life, or its silence, decides; `log` is told of the wait.
+        """
         self._has_looked.wait()
+        told = False
         while not self._stopping.is_set():
             queue = self._parts.queue
             if not queue.list_requested_actions(self.id) and not queue.count_due():
-                return
+                unknown = [
+                    name
+                    for name in self._deaths.list_unknown()
+                    if queue.list_requested_actions(name)
+                ]
+                if not unknown:
+                    return
+                if log is not None and not told:
+                    told = True
+                    seconds = self._options.silent_seconds + self._options.beat_seconds
+                    log(
+                        f"Waiting up to {seconds:.0f} s for a sign of life of {', '.join(unknown)}."
+                    )
             self._stopping.wait(_DRAIN_SECONDS)
 
     def stop(self) -> None:
@@ -302,11 +347,20 @@ class Worker:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+        if self._jobs.count():
+            self._begin_stop()
         is_idle = self._jobs.wait_until_idle(self._options.stop_seconds)
         if is_idle:
             self._leave()
         if self._life is not None:
             self._life.close()
+
+    def _begin_stop(self) -> None:
+        """Record the stop; if that fails, the steps that are left count as interrupted."""
+        try:
+            self._workers.begin_stop(self.id)
+        except LooseleafError as error:
+            self._parts.report("The stop of the worker was not noted", error)
 
     def _leave(self) -> None:
         """Record the end; if that fails, other workers find the lock of this worker free."""
@@ -368,9 +422,14 @@ class Worker:
         """Run a job from its first step without an outcome, and release it in its new state."""
         try:
             lease, state = self._parts.queue.take(job_id, self.id)
-            self._log(build_start_event(state.job, state.position))
-            run = JobRun(self._parts, lease, state, partial(self._find_requested_action, job_id))
-            job = self._parts.queue.release(lease, run.run())
+            is_apart = state.has_precedent and state.position < len(state.job.steps)
+            self._log(build_start_event(state.job, state.position, is_apart=is_apart))
+            if is_apart:
+                outcome = self._run_apart(lease, state)
+            else:
+                find_action = partial(self._find_requested_action, job_id)
+                outcome = JobRun(self._parts, lease, state, find_action).run()
+            job = self._parts.queue.release(lease, outcome)
             if job.is_final:
                 self._clear(job)
             else:
@@ -379,6 +438,26 @@ class Worker:
             return  # the job has ended, or another worker has it now and records its end
         except Exception as error:  # noqa: BLE001 - the job is still ours, and is run again
             self._parts.report(f"The job {job_id} is run again", error)
+
+    def _run_apart(self, lease: JobLease, state: JobState) -> JobOutcome:
+        """Run the rest of a job in processes of its own, until one of them releases the job.
+
+        Then this raises `JobLost`. It returns if a step has ended too many processes.
+        """
+        exit_code = None
+        while state.job.steps[state.position].interruptions < MOST_INTERRUPTIONS:
+            exit_code = self._parts.run_apart(lease, self._stopping.is_set)
+            self._next_beat = 0.0  # then an ended job is cleared, and its end is logged
+            _, state = self._parts.queue.take(lease.job_id, self.id)
+            if self._stopping.is_set() or state.position == len(state.job.steps):
+                raise JobLost(lease.job_id)
+            if exit_code == CANNOT_RUN:
+                raise Unavailable("The process of the job", "it could not begin or record a step")
+            step = state.job.steps[state.position]
+            self._parts.queue.count_interruption(lease, step.id)
+            self._log(JobEvent("interrupted", lease.job_id, state.job, describe_exit(exit_code)))
+            _, state = self._parts.queue.take(lease.job_id, self.id)
+        return fail_interrupted(self._parts, lease, state, exit_code)
 
     def _clear(self, job: Job) -> None:
         """Clear the data that a job no longer needs; after a crash, this is repeated.
@@ -392,6 +471,36 @@ class Worker:
 
     def _find_requested_action(self, job_id: int) -> str:
         return STOP if self._stopping.is_set() else self._jobs.find_requested_action(job_id)
+
+
+def run_leased(parts: JobParts, lease: JobLease, is_stopping: Callable[[], bool]) -> None:
+    """Run the rest of a job under a lease that a worker holds, and release it."""
+    held, state = parts.queue.take(lease.job_id, lease.worker)
+    if held != lease:
+        raise JobLost(lease.job_id)
+    looks = ActionLooks(parts.queue, lease)
+
+    def find_action() -> str:
+        return STOP if is_stopping() else looks.find_requested_action()
+
+    parts.queue.release(lease, JobRun(parts, lease, state, find_action).run())
+
+
+class ActionLooks:
+    """The request of people for a leased job, looked up now and then."""
+
+    def __init__(self, queue: JobQueue, lease: JobLease) -> None:
+        self._queue, self._lease = queue, lease
+        self._action, self._next_look = "", 0.0
+
+    def find_requested_action(self) -> str:
+        """Return the request: cancel, pause or ""."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _LOOK_SECONDS
+            actions = self._queue.list_requested_actions(self._lease.worker)
+            self._action = actions.get(self._lease.job_id, "")
+        return self._action
 
 
 def _log_nothing(_event: JobEvent) -> None:
