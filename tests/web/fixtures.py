@@ -71,7 +71,9 @@ class Site:
     def browser(self) -> httpx2.Client:
         """Return a client with cookies of its own."""
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._check]}
-        client = httpx2.Client(base_url=self.base, timeout=30, trust_env=False, event_hooks=hooks)
+        client = httpx2.Client(
+            base_url=self.base, timeout=30, trust_env=False, verify=False, event_hooks=hooks
+        )
         self.clients.append(client)
         return client
 

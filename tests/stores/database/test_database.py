@@ -23,10 +23,10 @@ from looseleaf.access.audit import Event
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
 from looseleaf.stores.database import database, tables
 from looseleaf.stores.database.accounts import SqlAccounts
-from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.row_digests import list_counted_tables
+from looseleaf.stores.database.database import Database, upgrade_tables
 from looseleaf.stores.database.settings_and_audit import HEAD, open_settings_and_audit
 from looseleaf.stores.database.sqlite_file import FILE
+from looseleaf.stores.database.tables import list_counted_tables
 from tests.conftest import FULL
 
 STATE_ROWS = 2 + len(list_counted_tables())
@@ -47,23 +47,66 @@ def test_the_newest_migration_is_the_head() -> None:
     assert ScriptDirectory(database._MIGRATIONS).get_current_head() == HEAD
 
 
+def build_old_tables(home: Path, url: str) -> None:
+    """Leave a database as the first migration made it."""
+    opened = Database(url, str(home))
+    with opened.writing() as connection:
+        for table in reversed(tables.load_metadata().sorted_tables):
+            table.drop(connection)
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+        upgrade_tables(connection, "0001")
+    opened.close()
+
+
+def describe_database(opened: Database) -> tuple[dict[str, object], list[object]]:
+    """Return the columns, indexes and keys of each table, and the rows of `state`."""
+    with opened.reading() as connection:
+        found = sa.inspect(connection)
+        described: dict[str, object] = {}
+        for name in sorted(found.get_table_names()):
+            columns = {
+                column["name"]: (str(column["type"]), column["nullable"], column["default"])
+                for column in found.get_columns(name)
+            }
+            indexes = {
+                index["name"]: (index["column_names"], index["unique"])
+                for index in found.get_indexes(name)
+            }
+            keys = [
+                (key["constrained_columns"], key["referred_table"], key["options"])
+                for key in found.get_foreign_keys(name)
+            ]
+            primary = found.get_pk_constraint(name)["constrained_columns"]
+            described[name] = columns, indexes, sorted(keys, key=str), primary
+        rows = connection.execute(sa.select(tables.state).order_by(tables.state.c.name)).all()
+        return described, [tuple(row) for row in rows]
+
+
 def test_migrations_leave_the_tables_that_we_use(home: Path, database_url: str) -> None:
-    """On both databases."""
+    """On both databases; a new database has the same tables and rows without migrations."""
+    opened = Database(database_url, str(home))
+    new = describe_database(opened)
+    opened.close()
+    build_old_tables(home, database_url)
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, tables.load_metadata()) == []
+    assert describe_database(opened) == new
     opened.close()
 
 
-def test_a_database_is_opened_again_without_alembic(home: Path) -> None:
+def test_a_database_is_created_and_opened_without_alembic(home: Path) -> None:
     """It takes longer to import than to open the database."""
-    Database("", str(home)).close()
     script = f"{OPEN}; print('alembic' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, "", str(home)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
+    for _ in ("created", "opened again"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, "", str(home)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "False\n"
 
 
 def test_the_file_is_private_and_safe(home: Path) -> None:
@@ -103,8 +146,11 @@ def test_a_transaction_is_all_or_nothing(home: Path, database_url: str) -> None:
     opened.close()
 
 
-def test_many_processes_migrate_once(home: Path, database_url: str) -> None:
+@pytest.mark.parametrize("is_old", [False, True])
+def test_many_processes_migrate_once(home: Path, database_url: str, is_old: bool) -> None:  # noqa: FBT001
     """They wait for each other, and all find the tables."""
+    if is_old:
+        build_old_tables(home, database_url)
     command = [sys.executable, "-c", OPEN, database_url, str(home)]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(6)]
     errors = [item.communicate()[1].decode() for item in running]
@@ -134,6 +180,7 @@ database.Database(*sys.argv[1:3])
 
 def test_a_migration_can_be_killed_at_any_statement(home: Path, database_url: str) -> None:
     """The next one finds the database as before, and completes it."""
+    build_old_tables(home, database_url)
     killed = 0
     for statement in range(0 if FULL else 3, 60, 1 if FULL else 6):
         done = subprocess.run(

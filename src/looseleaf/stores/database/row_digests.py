@@ -31,16 +31,6 @@ _BATCH_ROWS = 1000
 _MOST_NAMED = 5
 
 
-def list_digest_tables() -> list[sa.Table]:
-    """Return the tables whose rows have digests."""
-    return [table for table in tables.list_tables() if "digest" in table.columns]
-
-
-def list_counted_tables() -> list[sa.Table]:
-    """Return the tables whose numbers of rows are stored."""
-    return [table for table in list_digest_tables() if tables.UNCOUNTED not in table.info]
-
-
 @cache
 def _digest_columns(table: sa.Table) -> tuple[str, ...]:
     skipped = ("digest", *table.info.get(tables.UNDIGESTED, ()))
@@ -71,9 +61,9 @@ def count_rows(connection: sa.Connection, table: sa.Table, change: int) -> None:
 def verify_rows(database: Database) -> Iterator[str]:
     """Report the rows of each table that were changed outside, and the number of missing rows."""
     with database.reading() as connection:
-        for table in list_digest_tables():
+        for table in tables.list_digest_tables():
             yield from _verify_digests(connection, table)
-        for table in list_counted_tables():
+        for table in tables.list_counted_tables():
             yield from _verify_count(connection, table)
         for table in tables.list_tables():
             for column in table.columns:

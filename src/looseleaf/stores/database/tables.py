@@ -37,6 +37,25 @@ def list_tables() -> list[sa.Table]:
     return [table for table in names if isinstance(table, sa.Table)]
 
 
+def list_digest_tables() -> list[sa.Table]:
+    """Return the tables whose rows have digests."""
+    return [table for table in list_tables() if "digest" in table.columns]
+
+
+def list_counted_tables() -> list[sa.Table]:
+    """Return the tables whose numbers of rows are stored."""
+    return [table for table in list_digest_tables() if UNCOUNTED not in table.info]
+
+
+def create_tables(connection: sa.Connection) -> None:
+    """Create every table in a database that has none of them, with the first rows of `state`."""
+    # Another program's table of the same name must not be taken for ours.
+    load_metadata().create_all(connection, checkfirst=False)
+    names = ["version", "audit", *(table.name for table in list_counted_tables())]
+    rows = [{"name": name, "number": 0, "text": ""} for name in names]
+    connection.execute(state.insert(), rows)
+
+
 # Times are microseconds since 1970, UTC: a whole number is the same in every database.
 users = sa.Table(
     "users",
