@@ -350,7 +350,7 @@ def test_hook_register_checks(example_workspace: Workspace) -> None:
     owners = {check.name: check.owner for check in checks.all()}
     assert owners.pop("style") == "looseleaf_example"
     assert set(owners.values()) == {"looseleaf"}
-    assert list(owners)[-5:] == ["accounts", "workflows", "upkeep", "index", "pages"]
+    assert list(owners)[-5:] == ["workflows", "jobs", "upkeep", "index", "pages"]
     assert "style" not in {finding.check for finding in check_workspace(example_workspace.context)}
     example_workspace.pages.write(SHARED.page("style-guide.md"), "\n", change=BY)
     [finding] = [one for one in check_workspace(example_workspace.context) if one.check == "style"]

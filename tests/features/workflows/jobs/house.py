@@ -280,7 +280,7 @@ def main(root: str, database_url: str = "", *lease: str) -> None:
     if lease == ("inside",):
         harness.run_apart = harness.run_inside  # type: ignore[assignment]
     elif lease:
-        job_id, worker, run = lease
+        job_id, worker, run, *_paths = lease
         stop_event = follow_worker()
         held = JobLease(int(job_id), worker, int(run))
         run_leased(harness.job_parts(), held, stop_event.is_set)

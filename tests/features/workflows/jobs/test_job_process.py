@@ -139,6 +139,64 @@ def test_a_process_that_cannot_begin_is_no_fault_of_the_step(harness: WorkerHarn
     assert len(harness.reports) == MOST_INTERRUPTIONS
 
 
+def test_a_step_that_ends_its_process_with_that_code_fails(harness: WorkerHarness) -> None:
+    """A process that began the step did run, whatever it says: the step must not run for ever."""
+    job = harness.add(("say", {"text": "x"}))
+    mark_dead(harness, job)
+
+    def begin_and_end(lease: JobLease, _is_stopping: Callable[[], bool]) -> int:
+        harness.store.queue.begin_step(lease, "0")
+        return CANNOT_RUN
+
+    harness.run_apart = begin_and_end  # type: ignore[assignment]
+    with harness.working():
+        end = harness.wait_for_end(job.id)
+    assert (end.status, end.steps[0].interruptions) == ("failed", MOST_INTERRUPTIONS)
+    assert end.reason.endswith(f"the last time by exit code {CANNOT_RUN}")
+
+
+@pytest.mark.parametrize("status", ["completed", "waiting"])
+def test_a_drain_waits_for_the_process_of_a_job(any_harness: WorkerHarness, status: str) -> None:
+    """Also after that has released the job, so that its end is cleared and in the log."""
+    harness = any_harness
+    step = ("say", {"text": "x"}) if status == "completed" else ("hold-gate", {})
+    job = harness.add(step)
+    mark_dead(harness, job)
+
+    def run(lease: JobLease, is_stopping: Callable[[], bool]) -> int:
+        code = harness.run_inside(lease, is_stopping)
+        time.sleep(0.3)  # a process needs a moment to end
+        return code
+
+    harness.run_apart = run  # type: ignore[assignment]
+    events: list[JobEvent] = []
+    worker = harness.worker(log=events.append)
+    worker.start()
+    worker.wait_until_drained()
+    end = "ended" if status == "completed" else "left"
+    assert [event.name for event in events] == ["taken_over", "continued", end]
+    assert harness.store.queue.list_uncleared() == ()
+    worker.stop()
+
+
+def test_a_death_by_chance_sets_no_precedent(any_harness: WorkerHarness) -> None:
+    """After a power cut, later jobs of the flow cost no process each; a second death does."""
+    harness = any_harness
+    job = harness.add(("say", {"text": "x"}), flow_id=7)
+    mark_dead(harness, job)
+    run_as_process(harness)
+    with harness.working():
+        assert harness.wait_for_end(job.id).status == "completed"
+    later = harness.add(("say", {"text": "x"}), flow_id=7)
+    assert not harness.store.jobs.state(later.id).has_precedent
+    mark_dead(harness, later)
+    run_as_process(harness, -signal.SIGKILL)
+    with harness.working():
+        assert harness.wait_for_end(later.id).steps[0].interruptions == 2
+    last = harness.add(("say", {"text": "x"}), flow_id=7)
+    assert harness.store.jobs.state(last.id).has_precedent
+
+
 def test_a_later_run_of_a_dangerous_step_begins_in_a_process_of_its_own(
     any_harness: WorkerHarness,
 ) -> None:
@@ -260,9 +318,11 @@ def register_steps(steps):
 def test_a_real_server_dies_once_by_a_step_of_a_plugin(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server that is started again stays up, ends the job, and runs the good ones behind it."""
+    """The server that is started again stays up, ends the job, and runs the good ones behind it.
+
+    The plugin lies in the folder where the server is started; the process of the job finds it.
+    """
     (tmp_path / "killing_steps.py").write_text(KILLER)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
     root = tmp_path / "root"
     Workspace.create(root, agent="ada").close()
@@ -277,8 +337,9 @@ def test_a_real_server_dies_once_by_a_step_of_a_plugin(
     with Workspace.open(root) as workspace:
         jobs = jobs_of(workspace).jobs
         ids = [jobs.add(plan)[0].id for plan in plans]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        server = subprocess.Popen(command)
+        first = subprocess.run(command, check=False, cwd=tmp_path)
+        assert first.returncode == -signal.SIGKILL
+        server = subprocess.Popen(command, cwd=tmp_path)
         try:
             deadline = time.monotonic() + 120
             while not all(jobs.find(job_id).is_final for job_id in ids):

@@ -29,9 +29,9 @@ def run_in_process(command: Sequence[str], lease: JobLease, is_stopping: Callabl
     """Run the rest of a job by a command and the fields of its lease; return the exit code.
 
     The standard input of the process tells it to stop, and ends with this process, so that the
-    process does not outlive its worker.
+    process does not outlive its worker. It finds plugins where this process does.
     """
-    arguments = [*command, str(lease.job_id), lease.worker, str(lease.run)]
+    arguments = [*command, str(lease.job_id), lease.worker, str(lease.run), *sys.path]
     try:
         process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=_STDERR)
     except OSError:
@@ -72,10 +72,10 @@ def follow_worker() -> threading.Event:
     return stop_event
 
 
-def main(root: str, *lease: str) -> int:
+def main(root: str, job_id: str, worker: str, run: str, *paths: str) -> int:
     """Run the rest of a job of a workspace; return the exit code."""
     stop_event = follow_worker()
-    job_id, worker, run = lease
+    sys.path += [path for path in paths if path not in sys.path]
     try:
         with Workspace.open(root) as workspace:
             held = JobLease(int(job_id), worker, int(run))

@@ -77,6 +77,9 @@ class JobQueue(Protocol):
     def take(self, job_id: int, worker: str) -> tuple[JobLease, JobState]:
         """Return the lease of a job that the worker has claimed or taken over, and its state."""
 
+    def find(self, job_id: int) -> Job:
+        """Return a job, whoever runs it, or raise `JobMissing`."""
+
     def begin_step(self, lease: JobLease, step_id: str) -> int:
         """Record that a step begins, and return the number of the attempt."""
 
@@ -162,7 +165,8 @@ class JobState:
         outcomes: The recorded outcome of each step that has ended, by the id of the step.
         signals: The body of the call that a waiting step got, by the id of the step.
         has_precedent: Whether the process of such a step has died, in this job or in another one
-            of the same flow (for a job without a flow: of the same agent and task).
+            of the same flow (for a job without a flow: of the same agent and task). A step that
+            has completed after one such death does not count: a power cut stops any step.
     """
 
     job: Job

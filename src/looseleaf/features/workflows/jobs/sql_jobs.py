@@ -447,7 +447,8 @@ def _has_precedent(connection: sa.Connection, job: Any) -> bool:  # noqa: ANN401
         .join(tables.jobs, jobs.id == steps.c.job_id)
         .join(own_steps, (own_steps.c.step_id == steps.c.step_id) & (own_steps.c.job_id == job.id))
         .where(
-            steps.c.interruptions > 0,
+            (steps.c.interruptions > 0)
+            & ((steps.c.interruptions > 1) | (steps.c.status != "completed")),
             steps.c.type == own_steps.c.type,
             own_steps.c.outcome.is_(None),
             jobs.flow_id == job.flow_id,

@@ -132,6 +132,11 @@ class SqlJobQueue:
                 raise JobLost(job_id)
             return JobLease(job_id, worker, run), read_state(connection, job_id)
 
+    def find(self, job_id: int) -> Job:
+        """Return a job, whoever runs it, or raise `JobMissing`."""
+        with self._database.reading() as connection:
+            return select_job(connection, job_id)
+
     def begin_step(self, lease: JobLease, step_id: str) -> int:
         """Record that a step begins, and return the number of the attempt."""
         place = {"job": lease.job_id, "step": step_id}

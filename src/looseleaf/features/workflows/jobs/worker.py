@@ -11,7 +11,7 @@ from functools import partial
 
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.errors.features import JobLost
-from looseleaf.features.workflows.jobs.queue import Limits
+from looseleaf.features.workflows.jobs.queue import JobOutcome, Limits
 from looseleaf.features.workflows.jobs.run import (
     CANNOT_RUN,
     MOST_INTERRUPTIONS,
@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol
 
     from looseleaf.features.workflows.jobs.job import Job
-    from looseleaf.features.workflows.jobs.queue import (
-        JobLease,
-        JobOutcome,
-        JobQueue,
-        JobState,
-        Workers,
-    )
+    from looseleaf.features.workflows.jobs.queue import JobLease, JobQueue, JobState, Workers
     from looseleaf.features.workflows.jobs.run import JobParts
 
     EventName = Literal[
@@ -325,7 +319,10 @@ class Worker:
         told = False
         while not self._stopping.is_set():
             queue = self._parts.queue
-            if not queue.list_requested_actions(self.id) and not queue.count_due():
+            # In this order: a due job that is claimed in between is one of this worker, and a
+            # thread ends after the job that it ran has left the queue.
+            is_drained = not queue.count_due() and not queue.list_requested_actions(self.id)
+            if is_drained and not self._jobs.count():
                 unknown = [
                     name
                     for name in self._deaths.list_unknown()
@@ -425,11 +422,11 @@ class Worker:
             is_apart = state.has_precedent and state.position < len(state.job.steps)
             self._log(build_start_event(state.job, state.position, is_apart=is_apart))
             if is_apart:
-                outcome = self._run_apart(lease, state)
+                job = self._run_apart(lease, state)
             else:
                 find_action = partial(self._find_requested_action, job_id)
                 outcome = JobRun(self._parts, lease, state, find_action).run()
-            job = self._parts.queue.release(lease, outcome)
+                job = self._parts.queue.release(lease, outcome)
             if job.is_final:
                 self._clear(job)
             else:
@@ -439,25 +436,31 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - the job is still ours, and is run again
             self._parts.report(f"The job {job_id} is run again", error)
 
-    def _run_apart(self, lease: JobLease, state: JobState) -> JobOutcome:
-        """Run the rest of a job in processes of its own, until one of them releases the job.
-
-        Then this raises `JobLost`. It returns if a step has ended too many processes.
-        """
-        exit_code = None
+    def _run_apart(self, lease: JobLease, state: JobState) -> Job:
+        """Run the rest of a job in processes of its own, and return the job once it is released."""
+        queue, exit_code = self._parts.queue, None
         while state.job.steps[state.position].interruptions < MOST_INTERRUPTIONS:
+            attempts = {step.id: step.attempts for step in state.job.steps}
             exit_code = self._parts.run_apart(lease, self._stopping.is_set)
-            self._next_beat = 0.0  # then an ended job is cleared, and its end is logged
-            _, state = self._parts.queue.take(lease.job_id, self.id)
-            if self._stopping.is_set() or state.position == len(state.job.steps):
+            try:
+                _, state = queue.take(lease.job_id, self.id)
+            except JobLost:
+                job = queue.find(lease.job_id)
+                if job.status == "processing":  # by another worker
+                    raise
+                return job
+            if state.position == len(state.job.steps):
+                return queue.release(lease, JobOutcome("completed"))
+            if self._stopping.is_set():
                 raise JobLost(lease.job_id)
-            if exit_code == CANNOT_RUN:
-                raise Unavailable("The process of the job", "it could not begin or record a step")
             step = state.job.steps[state.position]
-            self._parts.queue.count_interruption(lease, step.id)
+            # A step may end its process with this code too, and must not run for ever.
+            if exit_code == CANNOT_RUN and step.attempts == attempts[step.id]:
+                raise Unavailable("The process of the job", "it could not begin a step")
+            queue.count_interruption(lease, step.id)
             self._log(JobEvent("interrupted", lease.job_id, state.job, describe_exit(exit_code)))
-            _, state = self._parts.queue.take(lease.job_id, self.id)
-        return fail_interrupted(self._parts, lease, state, exit_code)
+            _, state = queue.take(lease.job_id, self.id)
+        return queue.release(lease, fail_interrupted(self._parts, lease, state, exit_code))
 
     def _clear(self, job: Job) -> None:
         """Clear the data that a job no longer needs; after a crash, this is repeated.
