@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,77 @@ def test_a_workspace_that_is_gone_is_503_everywhere(site: Site, *, is_mount_poin
     site.wait_for_decisions()
     assert site.ask("GET", MEMORY, token).status_code == 200
     assert site.ask("GET", "/health").status_code == 200
+
+
+MCP_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("tools/list", {}),
+    ("tools/call", {"name": "get_agent_memory", "arguments": {}}),
+    (
+        "tools/call",
+        {"name": "append_agent_memory", "arguments": {"section": "S", "content": "- x"}},
+    ),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "looseleaf://agents/ada/MEMORY.md"}),
+    ("prompts/get", {"name": "start-session", "arguments": {}}),
+)
+NEEDS_NO_PAGE = {"resources/templates/list"}  # for a user, it names no agent
+
+
+@pytest.mark.parametrize("gone", ["", "agents"])
+def test_mcp_answers_a_workspace_that_is_gone_as_rest_does(
+    site: Site, gone: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With the same code, and no word about folders of the server, which its operator sees."""
+    tokens = {"agent": site.token(), "user": site.token(user=1)}
+    sessions = {who: begin_session(site, token) for who, token in tokens.items()}
+    place = Path(site.workspace.root, gone)
+    away = place.with_name("away")
+    place.rename(away)
+    site.wait_for_decisions()
+    for who, token in tokens.items():
+        for method, params in MCP_CALLS:
+            answer = ask_mcp(site, token, method, params, sessions[who])
+            if gone and who == "user" and method in NEEDS_NO_PAGE | {"tools/list"}:
+                continue
+            assert "workspace_unavailable" in answer.text, (who, method, answer.text)
+            assert str(site.workspace.root) not in answer.text
+            assert "agents/" not in answer.text.replace("looseleaf://agents/", "")
+    narrowed = ask_mcp(site, tokens["user"], "tools/list", {}, "", query="?agent=ada")
+    assert (narrowed.status_code, narrowed.json()["code"]) == (503, "workspace_unavailable")
+    assert "The workspace is not available: " in capfd.readouterr().err
+    away.rename(place)
+    site.wait_for_decisions()
+    for who, token in tokens.items():
+        for method, params in MCP_CALLS:
+            answer = ask_mcp(site, token, method, params, sessions[who])
+            assert answer.status_code == 200
+            assert "unavailable" not in answer.text, answer.text
+
+
+def ask_mcp(
+    site: Site, token: str, method: str, params: dict[str, Any], session: str, query: str = ""
+) -> Any:  # noqa: ANN401 - an answer of the client
+    """Send a request of the protocol, in a session if there is one."""
+    headers = {"accept": "application/json, text/event-stream"}
+    headers |= {"mcp-session-id": session} if session else {}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return site.ask("POST", f"/mcp{query}", token, headers=headers, json=body)
+
+
+def begin_session(site: Site, token: str) -> str:
+    """Begin a session of the older protocol; return its id."""
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a client", "version": "1"},
+    }
+    answer = ask_mcp(site, token, "initialize", params, "")
+    session = str(answer.headers["mcp-session-id"])
+    body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    headers = {"accept": "application/json, text/event-stream", "mcp-session-id": session}
+    assert site.ask("POST", "/mcp", token, headers=headers, json=body).status_code == 202
+    return session
 
 
 def test_deleted_agents_are_listed_and_restored(site: Site) -> None:

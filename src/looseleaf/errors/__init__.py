@@ -124,6 +124,11 @@ class LooseleafError(Exception):
 
     code = "error"
 
+    @property
+    def public_message(self) -> str:
+        """The message for clients on other machines, which learn nothing of this one."""
+        return str(self)
+
 
 class Invalid(LooseleafError, ValueError):
     """The request is wrong as it stands; nothing was done."""
@@ -183,6 +188,11 @@ class ExtraMissing(Invalid, ImportError):
             f"{what} needs the extra {extra!r}, and {package} is missing or too old. "
             f"Install it: {line}"
         )
+
+    @property
+    def public_message(self) -> str:
+        """The message without the line that only the operator can type."""
+        return f"{self.what} needs the extra {self.extra!r}, which this server does not have."
 
 
 class NotFound(LooseleafError, LookupError):
@@ -260,6 +270,20 @@ class Unavailable(LooseleafError):
         self.what, self.why = what, why
         super().__init__(f"{what} is not available: {why}.")
 
+    @property
+    def public_message(self) -> str:
+        """The message without the reason, which may name folders and addresses."""
+        return f"{self.what} is not available now. The server's operator can see why."
+
+
+class _PlainUnavailable(Unavailable):
+    """A store that cannot answer now, for a reason that every client may know."""
+
+    @property
+    def public_message(self) -> str:
+        """The whole message."""
+        return str(self)
+
 
 class WorkspaceUnavailable(Unavailable):
     """The folder of the workspace is gone, or it is not the one that was opened."""
@@ -270,7 +294,7 @@ class WorkspaceUnavailable(Unavailable):
         super().__init__("The workspace", reason)
 
 
-class Locked(Unavailable):
+class Locked(_PlainUnavailable):
     """Another process has held the page for too long."""
 
     code = "locked"
@@ -286,7 +310,7 @@ class InUse(Unavailable):
     code = "in_use"
 
 
-class TooBusy(Unavailable):
+class TooBusy(_PlainUnavailable):
     """Too many requests wait for the same already; nothing was done."""
 
     code = "too_busy"
@@ -295,7 +319,7 @@ class TooBusy(Unavailable):
         super().__init__(subject, "too many requests wait for it already; try again in a moment")
 
 
-class TookTooLong(Unavailable):
+class TookTooLong(_PlainUnavailable):
     """A read that took too long and was stopped."""
 
     code = "took_too_long"
@@ -305,7 +329,7 @@ class TookTooLong(Unavailable):
         super().__init__("The answer", f"it took more than {seconds:g} seconds; ask for less")
 
 
-class DiskFull(Unavailable):
+class DiskFull(_PlainUnavailable):
     """There is no room for the write; the old bytes are intact."""
 
     code = "disk_full"

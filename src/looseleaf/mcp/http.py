@@ -38,6 +38,7 @@ from looseleaf.mcp.methods import (
     Features,
     ProtocolError,
     build_instructions,
+    build_public_message,
     client_name_of,
     run_request,
 )
@@ -237,9 +238,10 @@ class MemoryServer:
         try:
             result: Outcome = await operation_run
         except ProtocolError as error:
-            raise MCPError(error.code, error.message, error.data) from error
+            raise _build_mcp_error(error) from error
         except LooseleafError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error), {"code": error.code}) from error
+            message = build_public_message(error)
+            raise MCPError(types.INTERNAL_ERROR, message, {"code": error.code}) from error
         return result
 
     def _find_operation(self, params: dict[str, Any]) -> Operation | None:
@@ -317,7 +319,14 @@ async def _in_thread(work: Callable[[], Outcome]) -> Outcome:
     try:
         return await anyio.to_thread.run_sync(run_request, work)
     except ProtocolError as error:
-        raise MCPError(error.code, error.message, error.data) from error
+        raise _build_mcp_error(error) from error
+
+
+def _build_mcp_error(error: ProtocolError) -> MCPError:
+    """Build the error of the SDK; a client over HTTP learns nothing of this machine."""
+    cause = error.__cause__
+    message = build_public_message(cause) if isinstance(cause, LooseleafError) else error.message
+    return MCPError(error.code, message, error.data)
 
 
 # A limit on the open sessions of clients of the older protocol, for each credential.
@@ -416,6 +425,8 @@ class HttpServer:
             return
         try:
             principal = self._narrow_to_agent(principal, scope)
+        except Unavailable:
+            raise  # answered as every address of the server does
         except LooseleafError as error:
             await _refuse(send, 403, error.code, str(error))
             return

@@ -17,7 +17,7 @@ from looseleaf.catalog.model_tools import call_tool
 from looseleaf.catalog.operation_tools import build_output_schema, pick_tool, wrap_result
 from looseleaf.catalog.resolution import find_acting_agent, list_visible_agents, scope_of
 from looseleaf.catalog.tool_access import choose_listed_tools, require_tool
-from looseleaf.errors import Invalid, InvalidArgument, InvalidName, LooseleafError
+from looseleaf.errors import Invalid, InvalidArgument, InvalidName, LooseleafError, Unavailable
 from looseleaf.errors.operations import ToolDenied, ToolMissing
 from looseleaf.memory.day import Day
 from looseleaf.memory.scope import Where
@@ -53,6 +53,9 @@ _MENDING = (
     "moved, run `looseleaf mcp install` again with --root and its new folder. The tools work again "
     "as soon as it is there; `looseleaf mcp uninstall` removes them."
 )
+_REMOTE_MENDING = (
+    "Go on without memory and tell the person. The tools work again as soon as it is there."
+)
 # The next step for a model, for errors whose message is meant for people at a command line.
 _HINTS = {
     "agent_ambiguous": "Give the argument agent.",
@@ -70,18 +73,34 @@ _HINTS = {
 }
 
 
-def answer(operation: Operation, work: Callable[[], Any]) -> dict[str, Any]:
+def answer(
+    operation: Operation, work: Callable[[], Any], *, is_local: bool = False
+) -> dict[str, Any]:
     """Return the result of an operation, or its error, as the result of a tool."""
     try:
         result = check_size(work())
         return build_success(result, wrap_result(operation, result))
     except LooseleafError as error:
-        return build_failure(error.code, str(error), _HINTS.get(error.code, ""))
+        if is_local:
+            return build_failure(error.code, str(error), _HINTS.get(error.code, ""))
+        return build_failure(error.code, build_public_message(error), _find_remote_hint(error))
     except Exception:  # noqa: BLE001 - a fault of ours ends one call, not the server
         report_fault()
         return build_failure(
             "internal_error", "Something went wrong in the server.", "Tell your operator."
         )
+
+
+def _find_remote_hint(error: LooseleafError) -> str:
+    hint = _HINTS.get(error.code, "")
+    return _REMOTE_MENDING if hint == _MENDING else hint
+
+
+def build_public_message(error: LooseleafError) -> str:
+    """Return the message of an error for a client of a server; the rest goes to the operator."""
+    if error.public_message != str(error):
+        sys.stderr.write(f"looseleaf: {error}\n")
+    return error.public_message
 
 
 def check_size(result: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -476,7 +495,7 @@ def run_tool(features: Features, context: Context, params: Parameters) -> dict[s
         require_tool(context, tool.operation, tool.name)
         return call_tool(context, tool, arguments)
 
-    return answer(tool.operation, work)
+    return answer(tool.operation, work, is_local=context.principal.is_local)
 
 
 def answer_resources(_features: Features, context: Context, params: Parameters) -> dict[str, Any]:
@@ -543,7 +562,8 @@ def run_request(work: Callable[..., Outcome], *arguments: object) -> Outcome:
     except ProtocolError:
         raise
     except LooseleafError as error:
-        raise ProtocolError(INVALID_PARAMS, str(error), {"code": error.code}) from error
+        code = INTERNAL_ERROR if isinstance(error, Unavailable) else INVALID_PARAMS
+        raise ProtocolError(code, str(error), {"code": error.code}) from error
     except Exception:  # noqa: BLE001 - a fault of ours ends one request, not the server
         report_fault()
         raise ProtocolError(INTERNAL_ERROR, "Something went wrong in the server.") from None

@@ -15,12 +15,9 @@ from looseleaf.errors import (
     DiskFull,
     ExtraMissing,
     Invalid,
-    Locked,
     LooseleafError,
     NotFound,
     Refused,
-    TooBusy,
-    TookTooLong,
     Unavailable,
 )
 from looseleaf.errors.features import RepositoryUnusable, SlugTaken, UpgradeOutdated
@@ -243,17 +240,10 @@ def answer_error(request: Request, error: Exception) -> Response:
         return answer_problem(request, build_precondition_failed(error.expected, error.actual))
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
-    if isinstance(error, Unavailable) and not isinstance(
-        error, Locked | DiskFull | TooBusy | TookTooLong
-    ):
-        # The reason may name folders and addresses, which only the operator may see.
+    if error.public_message != str(error):
         sys.stderr.write(f"looseleaf: {error}\n")
-        message = f"{error.what} is not available now. The server's operator can see why."
-        return refuse_request(status, error.code, message, headers=headers)
-    if isinstance(error, ExtraMissing):
-        sys.stderr.write(f"looseleaf: {error}\n")
-        message = f"{error.what} needs the extra {error.extra!r}, which this server does not have."
-        return refuse_request(status, error.code, message, {"extra": error.extra}, headers)
+        extra = {"extra": error.extra} if isinstance(error, ExtraMissing) else None
+        return refuse_request(status, error.code, error.public_message, extra, headers)
     # The fields of the error, which its message names too, are for programs.
     fields = {name: _to_json(field) for name, field in vars(error).items()}
     return refuse_request(status, error.code, str(error), fields, headers)
