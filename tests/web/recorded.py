@@ -2,7 +2,7 @@
 
 Facts recorded from a running copy of the plugin, typed anew in the shortest form. `fields` names
 the fields of an answer, dots going inwards: a text unless `:i` (number), `:b` (true or false), `:l`
-(array) or `:o` (object) follows. An ability's name stands for its run route.
+(array), `:o` (object) or `:n` (null) follows. An ability's name stands for its run route.
 """
 
 from __future__ import annotations
@@ -63,6 +63,20 @@ _INVALID_DATE = ERROR + " data.params:o"
 _AGENT = "success:b data.agent_id:i data.agent_slug data.agent_name data.owner_id:i"
 _MATCH = FOUND + " matches.0.section matches.0.line:i matches.0.content matches.0.context"
 _DAY_MATCH = FOUND + " matches.0.date matches.0.line:i matches.0.content matches.0.context"
+_DAYS_ENTRY = "success:b data:l data.-1.filename data.-1.type data.-1.month_count:i "
+_DAYS_ENTRY += "data.-1.day_count:i data.-1.months:o"
+_MEMORY_ROUTE = "/datamachine/v1/files/agent/MEMORY.md"
+_MESSAGE = "success:b message"
+_NEW_AGENT = _AGENT + " data.agent_dir data.site_scope:n data.message"
+PLUGIN_PIPELINE = {
+    "pipeline_name": "News",
+    "steps": [
+        {"step_type": "publish", "execution_order": 2},
+        {"step_type": "fetch", "execution_order": 0, "label": "Read the feed"},
+        {"step_type": "ai", "execution_order": 1, "label": "Write"},
+    ],
+}
+_PIPELINE = "success:b data.pipeline_id:i data.pipeline_name"
 
 RECORDED: tuple[Pair | Setup, ...] = (
     Pair("R001", "", "GET /files/agent", None, 401, ERROR),
@@ -361,6 +375,17 @@ RECORDED: tuple[Pair | Setup, ...] = (
         SAVED + " layer",
     ),
     Pair("A095", "admin", "delete-agent-file", {"filename": "team.md"}, 200, "success:b message"),
+    # What was found by clients beyond the recording, in the plugin's own words.
+    Pair("C001", "admin", "GET /files/agent", None, 200, _DAYS_ENTRY),
+    Pair("C002", "admin", "GET /?rest_route=" + _MEMORY_ROUTE, None, 200, PAGE),
+    Pair("C003", "admin", "GET /index.php?rest_route=" + _MEMORY_ROUTE, None, 200, PAGE),
+    Pair("C004", "admin", "POST /agents", {"agent_slug": "new-bot"}, 201, _NEW_AGENT),
+    Pair("C005", "admin", "PATCH /settings", {"daily_memory_enabled": True}, 200, _MESSAGE),
+    Pair("C006", "admin", "POST /pipelines", PLUGIN_PIPELINE, 201, _PIPELINE),
+    Pair("C007", "admin", "GET /pipelines/1/flows", None, 200, "success:b data:o"),
+    Pair("C008", "admin", "GET /pipelines/999/flows", None, 404, ERROR),
+    Pair("C009", "admin", "get-agent-memory", {"section": ""}, 200, MEMORY),
+    Pair("C010", "admin", "list-agent-files", {}, 200, "success:b files:l files.-1.months:o"),
 )
 
 # If we answer otherwise on purpose: our status, and why.
@@ -392,10 +417,11 @@ DIFFERENCES: dict[str, tuple[int, str]] = {
     "A047": (400, "two sections of one name must be told apart; the original takes the first"),
     "A049": (200, "a header on the last line is a section as any other"),
     "A057": (404, "who has no agent has no memory to read: there is none for them to see"),
-    "A059": (404, "writes for review are not built yet; agents write by update-agent-memory"),
+    "A059": (404, "agents write by update-agent-memory, and reviews are no part of a write"),
     "A067": (400, "a date that is none is an error of its own, not a missing day"),
     "A077": (400, "a date that is none is an error, not an empty answer"),
     "A085": (404, "agent_slug selects, as the documents say; the original reads another's journal"),
     "A095": (404, "a page of another layer than the agent's is deleted by naming the layer"),
     "A091": (200, "a page in a folder is found; the original drops the slash"),
+    "C007": (200, "the flows are a list with its total, as every list here"),
 }

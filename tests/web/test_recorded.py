@@ -6,6 +6,7 @@ decision that explains it. A difference that is not listed fails, and so does on
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.web.rest.plugin_answers import SHAPES
 from tests.web.fixtures import Opens, Site
-from tests.web.recorded import DIFFERENCES, RECORDED, Pair, Setup
+from tests.web.recorded import DIFFERENCES, PLUGIN_PIPELINE, RECORDED, Pair, Setup
 
 REST = "/wp-json/datamachine/v1"
 RUN = "/wp-json/wp-abilities/v1/abilities/datamachine"
@@ -23,6 +24,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "b": (bool,),
     "l": (list,),
     "o": (dict,),
+    "n": (type(None),),
 }
 
 
@@ -48,7 +50,7 @@ def send(site: Site, tokens: dict[str, str], pair: Pair) -> tuple[int, Any]:
         method, path = "POST", f"{RUN}/{pair.call}/run"
         more["json"] = {} if pair.body is ... else {"input": pair.body}
     else:
-        path = path if path.startswith("/wp-") else REST + path
+        path = path if path.startswith(("/wp-", "/?", "/index.php")) else REST + path
         if isinstance(pair.body, str):
             more = {"content": pair.body.encode(), "headers": {"content-type": "text/plain"}}
         elif pair.body is not None:
@@ -101,7 +103,41 @@ def test_every_pair_is_sent_once_and_every_difference_is_one_of_them() -> None:
     ids = [step.id for step in RECORDED if isinstance(step, Pair)]
     assert len(ids) == len(set(ids))
     assert set(DIFFERENCES) <= set(ids)
-    assert len(ids) == 109
+    assert len(ids) == 119
+
+
+def test_every_difference_has_its_decision_in_the_docs() -> None:
+    """Whoever comes from the plugin finds each of them there, in the same words."""
+    page = (Path(__file__).parents[2] / "docs/wordpress.md").read_text(encoding="utf-8")
+    missing = sorted({why for _, why in DIFFERENCES.values() if why not in page})
+    assert not missing, "\n".join(missing)
+
+
+def test_steps_of_the_plugin_become_ours(people: tuple[Site, dict[str, str]]) -> None:
+    """In the order of their numbers, with the settings that do nothing outside; ours stay ours."""
+    site, tokens = people
+    created = site.ask("POST", f"{REST}/pipelines", tokens["admin"], json=PLUGIN_PIPELINE)
+    steps = [
+        {key: step[key] for key in ("type", "label", "settings")}
+        for step in created.json()["data"]["steps"]
+    ]
+    assert steps == [
+        {"type": "input", "label": "Read the feed", "settings": {"source": "text"}},
+        {"type": "ai", "label": "Write", "settings": {}},
+        {"type": "publish", "label": "", "settings": {"target": "file"}},
+    ]
+    path = f"{REST}/pipelines/{created.json()['data']['pipeline_id']}"
+    update = {"steps": [{"step_type": "ai", "label": "Alone"}]}
+    updated = site.ask("PATCH", path, tokens["admin"], json=update)
+    assert [step["label"] for step in updated.json()["data"]["steps"]] == ["Alone"]
+    for step, place in (
+        ({"step_type": "none"}, "none"),
+        ({"step_type": 1}, "steps[0]"),
+        (1, "[0]"),
+    ):
+        refused = site.ask("PATCH", path, tokens["admin"], json={"steps": [step]})
+        assert refused.status_code == 400
+        assert place in refused.json()["message"]
 
 
 def test_every_ability_of_the_plugin_and_of_the_seeds_has_its_shape(site: Site) -> None:

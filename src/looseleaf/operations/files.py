@@ -54,22 +54,26 @@ class PagePath:
 def list_files(
     context: Context, *, where: Where = DEFAULT_WHERE, daily: bool = False
 ) -> list[PageInfo]:
-    """List the pages an agent reads, layer by layer; its journal only if asked.
+    """List the pages an agent reads: core pages in the order of prompts, then the others by layer.
 
     Arguments:
-        daily: Whether the days of the journal are listed, too.
+        daily: Whether the days of the journal are listed, too; each is a page of the agent.
         agent: The agent whose pages are listed, by id or slug; without it, the token's or the
             default agent.
         user: The user whose pages are listed with them, by id; without it, the user who acts.
         layer: The only layer that is listed: shared, agent, user or network; without it, all of
             them.
     """
-    return [
+    pages = [
         _describe_page(context, shelf, entry.filename, entry.bytes, entry.updated)
         for shelf in _list_shelves(context, where)
         for entry in context.pages.list(shelf)
         if daily or not is_in_journal(entry.filename)
     ]
+    order = [file.filename for file in context.pages.registry.files()]
+    places = {filename: place for place, filename in enumerate(order)}
+    last = len(places)
+    return sorted(pages, key=lambda page: places[page.file] if page.registered else last)
 
 
 def _describe_page(

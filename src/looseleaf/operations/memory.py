@@ -37,7 +37,8 @@ def read_memory(
 
     Arguments:
         file: The name of the page, such as MEMORY.md, USER.md or projects/garden.md.
-        section: The section to read, by the text of its ## header; without it, the whole page.
+        section: The section to read, by the text of its ## header; without it, or with an empty
+            text, the whole page.
         position: The position of the section as the list of sections gives it, needed only if
             several sections have the same name.
         as_of: A revision number or a UTC time such as 2026-04-17, to read what the page said then;
@@ -45,7 +46,7 @@ def read_memory(
     """
     scope = scope_of(context, file, where)
     page = Found(context.read_past(scope, as_of), 0) if as_of else context.pages.require(scope)
-    if section is None and position is None:
+    if not section and position is None:
         return PageText(file, page, scope.layer)
     text = sections.read_section(decode_text(file, page.content), section, position=position)
     return PageText(file, page, scope.layer, section, text)

@@ -171,3 +171,31 @@ def test_an_absolute_target_is_refused(site: Site, target: str) -> None:
     assert answer.startswith(b"HTTP/1.1 400 "), answer
     assert b"invalid_request" in answer
     assert site.client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize("index", ["/", "/index.php"])
+def test_a_route_in_the_query_is_an_address(site: Site, token: str, index: str) -> None:
+    """As in WordPress without rewriting: encoded or not, for reading and for writing."""
+    route = "/datamachine/v1/files/agent/MEMORY.md"
+    plain = site.ask("GET", route, token)
+    for query in (f"rest_route={route}", f"rest_route={route.replace('/', '%2F')}"):
+        answer = site.ask("GET", f"{index}?{query}", token)
+        assert answer.status_code == 200
+        assert answer.content == plain.content
+    assert site.ask("GET", f"{index}?agent=none&rest_route={route}", token).status_code == 404
+    put = site.ask("PUT", f"{index}?rest_route={PAGE}/n.md", token, json={"content": "# N\n"})
+    assert put.status_code == 200, put.text
+    run = "/wp-abilities/v1/abilities/datamachine/get-agent-memory/run"
+    answer = site.ask("POST", f"{index}?rest_route={run}", token, json={"input": {"file": "n.md"}})
+    assert answer.json()["content"] == "# N\n"
+    assert site.ask("GET", f"{index}?rest_route={route}").status_code == 401
+
+
+@pytest.mark.parametrize("route", ["/admin/", "/login", "/mcp", "/health", "", "//evil.example"])
+def test_only_routes_of_rest_stand_in_a_query(site: Site, token: str, route: str) -> None:
+    """Pages for people and all else have their own address alone."""
+    for index, status in (("/", 303), ("/index.php", 404)):
+        answer = site.ask("GET", f"{index}?rest_route={route}", token)
+        assert answer.status_code == status
+    broken = site.ask("GET", f"/?rest_route={PAGE}/%ff.md", token)
+    assert (broken.status_code, broken.json()["code"]) == (400, "invalid_name")

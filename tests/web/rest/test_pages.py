@@ -351,6 +351,39 @@ def test_the_list_says_who_may_edit_a_page(site: Site, token: str) -> None:
         assert pages[name]["editable"] is (put.status_code == 200), name
 
 
+def test_the_list_has_the_order_of_prompts_and_sums_up_the_journal(opens: Opens) -> None:
+    """As the original's: core pages first, then the others by layer, and the days as one entry."""
+    site = opens(daily_memory_enabled=True)
+    token = site.token()
+    for name in ("aaa.md", "zzz.md"):
+        assert site.ask("PUT", f"{PAGE}/{name}", token, content=b"x").status_code == 200
+    site.run("datamachine/write-agent-file", file="team.md", content="x", layer="shared")
+    core = ["SITE.md", "RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
+    names = [*core, "team.md", "aaa.md", "zzz.md"]
+    answer = site.ask("GET", PAGE, token).json()
+    assert [entry["filename"] for entry in answer["data"]] == names
+    for date in ("2026-03-16", "2026-03-18", "2026-04-01"):
+        site.run("datamachine/daily-memory-write", content="- x", date=date)
+    summary = {
+        "filename": "daily",
+        "type": "daily_summary",
+        "month_count": 2,
+        "day_count": 3,
+        "months": {"2026/04": ["01"], "2026/03": ["16", "18"]},
+    }
+    answer = site.ask("GET", PAGE, token).json()
+    assert (answer["data"][-1], answer["total"]) == (summary, len(names) + 1)
+    run = "/wp-abilities/v1/abilities/datamachine/list-agent-files/run"
+    assert site.ask("POST", run, token, json={}).json()["files"][-1] == summary
+    for query in ("?daily=true", "?layer=agent"):
+        listed = site.ask("GET", PAGE + query, token).json()["data"]
+        assert "daily" not in [entry["filename"] for entry in listed]
+    policy = {"tool_policy": {"mode": "deny", "tools": ["daily_memory_list"]}}
+    site.workspace.agents.configure("ada", policy)
+    listed = site.ask("GET", PAGE, token).json()["data"]
+    assert [entry["filename"] for entry in listed] == names
+
+
 def test_a_day_says_when_it_was_changed(opens: Opens) -> None:
     """As every other page does."""
     site = opens(daily_memory_enabled=True)

@@ -20,7 +20,13 @@ from looseleaf.features.workflows.definitions import (
     is_step_id,
     make_slug,
 )
-from looseleaf.features.workflows.documents import ScheduleFields, queue_prompts, read_schedule
+from looseleaf.features.workflows.documents import (
+    PLUGIN_STEP_SETTINGS,
+    PLUGIN_STEP_TYPES,
+    ScheduleFields,
+    queue_prompts,
+    read_schedule,
+)
 from looseleaf.memory.scope import check_filename
 from looseleaf.times import format_time
 from looseleaf.values import FrozenDict, value
@@ -119,19 +125,6 @@ def read_id(number: object) -> int:
 # Only settings that are named in this module are taken, so that no credential of a handler is.
 
 
-_TYPES = {
-    "fetch": "input",
-    "ai": "ai",
-    "publish": "publish",
-    "upsert": "publish",
-    "webhook_gate": "webhook_gate",
-    "system_task": "system_task",
-}
-# Settings of a step in its pipeline; the handlers, and with them the rest, are those of its flows.
-_PIPELINE_SETTINGS: dict[str, dict[str, Any]] = {
-    "input": {"source": "text"},
-    "publish": {"target": "file"},
-}
 _SOURCES = {  # the fetch handlers that have an equivalent, with the setting of their address
     "rss": ("feed", "feed_url"),
     "wordpress_api": ("json", "endpoint_url"),
@@ -183,13 +176,13 @@ class MappedSettings:
 
 def map_step_type(step_type: object) -> str:
     """Return the type of step here, or "" if there is none."""
-    return _TYPES.get(step_type, "") if isinstance(step_type, str) else ""
+    return PLUGIN_STEP_TYPES.get(step_type, "") if isinstance(step_type, str) else ""
 
 
 def map_pipeline_step(step: Mapping[str, Any]) -> MappedSettings:
     """Return the settings that a step has in its pipeline."""
     step_type = map_step_type(step.get("step_type"))
-    settings = dict(_PIPELINE_SETTINGS.get(step_type, {}))
+    settings = dict(PLUGIN_STEP_SETTINGS.get(step_type, {}))
     problems = list(_name_unknown(step))
     if step_type == "ai":
         settings |= _read_tools(step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from looseleaf.errors.features import InvalidWorkflow
 from looseleaf.features.workflows.definitions import (
     CRON,
@@ -256,6 +258,48 @@ def read_schedule_fields(fields: Any) -> Schedule:  # noqa: ANN401 - any JSON
     """Read the fields of a schedule in a file, or raise `InvalidWorkflow`."""
     _check_fields(fields, ScheduleFields, "schedule")
     return read_schedule(ScheduleFields(**fields))
+
+
+# Steps as the original plugin writes them: the type by its own name, the place as a number. Its
+# handlers belong to flows, so that a step gets here the settings that do nothing outside.
+
+
+PLUGIN_STEP_TYPES = {
+    "fetch": "input",
+    "ai": "ai",
+    "publish": "publish",
+    "upsert": "publish",
+    "webhook_gate": "webhook_gate",
+    "system_task": "system_task",
+}
+PLUGIN_STEP_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "input": {"source": "text"},
+    "publish": {"target": "file"},
+}
+_PLUGIN_TYPE, _PLUGIN_PLACE = "step_type", "execution_order"
+
+
+def translate_plugin_steps(steps: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a list of steps with those of the original plugin as ours; the check judges it."""
+    if not isinstance(steps, list):
+        return steps
+    places = [step.get(_PLUGIN_PLACE) if isinstance(step, dict) else None for step in steps]
+    if all(type(place) is int for place in places):
+        steps = [step for _, step in sorted(zip(places, steps, strict=True), key=itemgetter(0))]
+    return [_translate_plugin_step(step) for step in steps]
+
+
+def _translate_plugin_step(step: Any) -> Any:  # noqa: ANN401 - any JSON
+    if not isinstance(step, dict) or _PLUGIN_TYPE not in step or "type" in step:
+        return step
+    step_type = step[_PLUGIN_TYPE]
+    if isinstance(step_type, str):
+        step_type = PLUGIN_STEP_TYPES.get(step_type, step_type)
+    names = {_PLUGIN_TYPE, _PLUGIN_PLACE}
+    fields = {name: field for name, field in step.items() if name not in names}
+    is_known = isinstance(step_type, str) and step_type in PLUGIN_STEP_SETTINGS
+    settings = {"settings": dict(PLUGIN_STEP_SETTINGS[step_type])} if is_known else {}
+    return {"type": step_type, **settings, **fields}
 
 
 _TEXT_LIST = {"type": "array", "items": {"type": "string"}}

@@ -1,4 +1,4 @@
-"""The endpoints of workflows: events of jobs, webhooks, uploaded files; and the log of jobs."""
+"""The endpoints of workflows: steps of pipelines, events of jobs, webhooks, uploads; and a log."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from looseleaf.catalog.tool_access import require_operation
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.features import JobMissing
 from looseleaf.errors.operations import Unauthenticated
+from looseleaf.features.workflows.documents import translate_plugin_steps
 from looseleaf.features.workflows.jobs.job import FINAL
 from looseleaf.features.workflows.operations.files import find_folder, receive_file
 from looseleaf.features.workflows.parts import jobs_of
@@ -58,6 +59,18 @@ if TYPE_CHECKING:
     from looseleaf.features.workflows.jobs.worker import JobEvent
     from looseleaf.features.workflows.operations.files import WorkflowFile
     from looseleaf.plugins.endpoints import Endpoint
+
+
+# Pipelines whose steps are written as the original plugin writes them.
+
+
+async def change_pipeline(request: Request, endpoint: Endpoint) -> Response:
+    """Create or change a pipeline; its steps may have the form of the original plugin."""
+    return await respond(request, endpoint, translate=_translate_steps)
+
+
+def _translate_steps(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "steps": translate_plugin_steps(body["steps"])} if "steps" in body else body
 
 
 # A job or a list of jobs: as one answer, or as server-sent events for each change.

@@ -136,18 +136,20 @@ def _register_workflow_endpoints(register: Callable[..., object]) -> None:
     from looseleaf.features.workflows import endpoints
 
     register("GET", "/pipelines", "looseleaf/list-pipelines")
-    register("POST", "/pipelines", "looseleaf/create-pipeline", status=201)
+    change = endpoints.change_pipeline
+    register("POST", "/pipelines", "looseleaf/create-pipeline", status=201, handler=change)
     register(
         "POST", "/pipelines/import", "looseleaf/import-pipeline", status=201, whole_body="document"
     )
     register("GET", "/pipelines/{pipeline}", "looseleaf/show-pipeline")
-    register("PATCH", "/pipelines/{pipeline}", "looseleaf/update-pipeline")
-    register("PUT", "/pipelines/{pipeline}", "looseleaf/update-pipeline")
+    register("PATCH", "/pipelines/{pipeline}", "looseleaf/update-pipeline", handler=change)
+    register("PUT", "/pipelines/{pipeline}", "looseleaf/update-pipeline", handler=change)
     register("DELETE", "/pipelines/{pipeline}", "looseleaf/delete-pipeline")
     register("POST", "/pipelines/{pipeline}/copy", "looseleaf/copy-pipeline", status=201)
     register("GET", "/pipelines/{pipeline}/export", "looseleaf/export-pipeline")
     register("GET", "/pipelines/{pipeline}/memory-files", "looseleaf/list-pipeline-memory-files")
     register("PUT", "/pipelines/{pipeline}/memory-files", "looseleaf/set-pipeline-memory-files")
+    register("GET", "/pipelines/{pipeline}/flows", "looseleaf/list-flows")
     register("GET", "/files", "datamachine/list-flow-files")
     register(
         "POST",

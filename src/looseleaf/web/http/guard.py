@@ -31,6 +31,9 @@ ABSOLUTE_TARGET = (
     "looseleaf.absolute_target"  # set if a request has an absolute target, as for a proxy
 )
 PREFIX = "/wp-json"
+_INDEXES = ("/", "/index.php")
+_ROUTE_PARAMETER = b"rest_route="
+_ROUTES = ("/datamachine/v1/", "/wp-abilities/v1/", "/looseleaf/v1/")
 POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 _NO_STORE = (b"cache-control", b"no-store")
 HEADERS = (
@@ -78,12 +81,12 @@ class Guard:
             await self._pass_other(scope, receive, send)
             return
         start_time, status = time.perf_counter(), 0
+        _remove_prefix(scope)
         refusal_response = self._refuse(scope)
         request_headers = scope[HEADERS_BY_NAME]
         request_id = (HEADER, self._request_ids.identify(scope, request_headers))
         has_length = request_headers.get(b"content-length", b"0") != b"0"
         is_sending = has_length or _CHUNKED in request_headers
-        _remove_prefix(scope)
         try:
             if refusal_response is None and not is_sending:
                 answer = self.answer_fast(scope)
@@ -211,7 +214,21 @@ def _is_utf8(scope: Scope) -> bool:
 
 
 def _remove_prefix(scope: Scope) -> None:
-    """Treat `/wp-json/…` like `/…`."""
+    """Treat `/wp-json/…` like `/…`, and `/?rest_route=/…`, as WordPress without rewriting does."""
     path = scope["path"]
     if path.startswith(PREFIX + "/"):
         scope["path"] = path[len(PREFIX) :]
+    elif path in _INDEXES and _ROUTE_PARAMETER in scope["query_string"]:
+        _take_route(scope)
+
+
+def _take_route(scope: Scope) -> None:
+    """Move the address of a REST route from the query to the path; pages for people have none."""
+    parameters = scope["query_string"].split(b"&")
+    found = next((text for text in parameters if text.startswith(_ROUTE_PARAMETER)), b"")
+    raw_path = found[len(_ROUTE_PARAMETER) :].replace(b"+", b"%20")
+    path = unquote_to_bytes(raw_path).decode("utf-8", "replace")
+    if path.startswith(_ROUTES):
+        scope["path"], scope["raw_path"] = path, raw_path
+        parameters.remove(found)
+        scope["query_string"] = b"&".join(parameters)

@@ -18,6 +18,7 @@ from looseleaf.web.rest.calls import (
     combine,
     from_query,
     invoke,
+    read_months_beside,
     read_object,
     split_paging,
 )
@@ -53,7 +54,8 @@ async def run_ability(request: Request) -> Response:
     with add_error_fields(operation.name, arguments):
         require_operation(context, operation, arguments)
         result = await invoke(request, context, operation, arguments)
-        document = build_flat_answer(operation.name, Call(context, arguments, result))
+        months = await read_months_beside(request, context, operation, arguments)
+        document = build_flat_answer(operation.name, Call(context, arguments, result, months))
     return answer(result) if document is None else Response(encode_json(document), 200, None, JSON)
 
 

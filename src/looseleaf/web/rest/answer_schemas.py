@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from looseleaf.catalog.schemas import build_result_schema
 from looseleaf.web.rest.plugin_answers import (
     FLOW_OPERATIONS,
+    MESSAGES,
     PIPELINE_OPERATIONS,
     RUN_ARTIFACT_POLICY,
     RUN_ARTIFACT_TOP,
@@ -72,6 +73,8 @@ def build_endpoint_schema(operation: Operation) -> Schema:
         return envelope_of(change(shape) if change else shape)
     items = list_of(change(shape["items"])) if change else shape
     parts = {"total": NUMBER, "pages": NUMBER, "page": NUMBER}
+    if operation.name in MESSAGES:
+        parts |= {"message": TEXT}
     return object_of({"success": SUCCESS, "data": items, **parts})
 
 
@@ -114,13 +117,29 @@ def _describe_file(shape: Schema) -> Schema:
 
 def _describe_listed_page(shape: Schema) -> Schema:
     fields = {"modes": list_of(TEXT), "type": TEXT, "description": TEXT}
-    return extend({**_OLD_NAMES, **fields, "editable": TRUTH, "editable_by": TEXT}, shape)
+    page = extend({**_OLD_NAMES, **fields, "editable": TRUTH, "editable_by": TEXT}, shape)
+    return {"anyOf": [page, _DAILY_SUMMARY]}
+
+
+_DAILY_SUMMARY = object_of(
+    {
+        "filename": {"const": "daily"},
+        "type": {"const": "daily_summary"},
+        "month_count": NUMBER,
+        "day_count": NUMBER,
+        "months": {"type": "object", "additionalProperties": list_of(TEXT)},
+    }
+)
 
 
 def _describe_agent(shape: Schema) -> Schema:
     names = {"agent_id": NUMBER, "agent_slug": TEXT, "agent_name": TEXT, "owner_id": NUMBER}
-    site = {"site_url": TEXT, "site_name": TEXT}
+    site = {"site_url": TEXT, "site_name": TEXT, "site_scope": {"type": "null"}, "agent_dir": TEXT}
     return extend({**names, "agent_config": shape["properties"]["config"], **site}, shape)
+
+
+def _describe_new_agent(shape: Schema) -> Schema:
+    return extend({"message": TEXT}, _describe_agent(shape))
 
 
 def _describe_files(shape: Schema) -> Schema:
@@ -209,7 +228,7 @@ _ENTRIES: dict[str, Change] = {
     "datamachine/upload-flow-file": _describe_uploads,
     "datamachine/list-agent-files": _describe_listed_page,
     "looseleaf/configure-agent": _describe_agent,
-    "looseleaf/create-agent": _describe_agent,
+    "looseleaf/create-agent": _describe_new_agent,
     "looseleaf/list-agents": _describe_agent,
     "looseleaf/rename-agent": _describe_agent,
     "looseleaf/set-agent-status": _describe_agent,

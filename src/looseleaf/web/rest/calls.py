@@ -16,14 +16,20 @@ from looseleaf.catalog.schemas import (
     compute_argument_bytes,
     resolve_synonym,
 )
+from looseleaf.errors import Refused
 from looseleaf.values import value
 from looseleaf.web.http.authentication import sender_of
 from looseleaf.web.http.bodies import BodyLimits, media_type_of, parse_object, read_body
 from looseleaf.web.http.responses import JSON, RequestError, answer, encode_json, format_etag
-from looseleaf.web.rest.plugin_answers import ENTRIES, add_error_fields
+from looseleaf.web.rest.plugin_answers import (
+    ENTRIES,
+    MESSAGES,
+    add_error_fields,
+    build_daily_summary,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -33,6 +39,11 @@ if TYPE_CHECKING:
     from looseleaf.web.http.authentication import Authenticator
     from looseleaf.web.http.bodies import BodyBudget
     from looseleaf.web.http.workers import ServerThreads
+
+    Translation = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+_LIST_PAGES, _LIST_DAYS = "datamachine/list-agent-files", "datamachine/daily-memory-list"
 
 
 # Arguments of operations, from the address, the query and the body of a request.
@@ -165,12 +176,13 @@ class Window:
     page: int
     per_page: int
 
-    def answer(self, items: list[Any], status: int = 200) -> Response:
+    def answer(self, items: list[Any], status: int = 200, **extra_fields: str) -> Response:
         """Build the response with the part and the total."""
         return answer(
             self._select_part(items),
             status,
             self._build_headers(items),
+            **extra_fields,
             total=len(items),
             pages=self._count_pages(items),
             page=self.page,
@@ -256,8 +268,10 @@ async def read_object(request: Request, context: Context, operation: Operation) 
     return await parse_object(raw, kind, budget_of(request))
 
 
-async def respond(request: Request, endpoint: Endpoint) -> Response:
-    """Handle a request by the operation of its endpoint."""
+async def respond(
+    request: Request, endpoint: Endpoint, translate: Translation | None = None
+) -> Response:
+    """Handle a request by the operation of its endpoint; `translate` prepares a JSON body."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, endpoint.operation)
     query, window = split_paging(request)
@@ -265,6 +279,7 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
         body = await read_object(request, context, operation)
+        body = translate(body) if translate is not None else body
         if endpoint.whole_body:
             body = {endpoint.whole_body: body}
     path_arguments = from_query(operation, list(request.path_params.items()))
@@ -274,9 +289,28 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     entry = ENTRIES.get(operation.name)
     if isinstance(result, list):
         items = [entry(context, item) for item in result] if entry else result
-        return window.answer(items, endpoint.status)
+        months = await read_months_beside(request, context, operation, arguments)
+        messages = {"message": MESSAGES[operation.name]} if operation.name in MESSAGES else {}
+        return window.answer([*items, *build_daily_summary(months)], endpoint.status, **messages)
     headers = {"etag": format_etag(result["hash"])} if is_versioned(result) else None
     return answer(entry(context, result) if entry else result, endpoint.status, headers)
+
+
+async def read_months_beside(
+    request: Request, context: Context, operation: Operation, arguments: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Return the days that the original sums up at the end of a list of pages, or {}.
+
+    A list of one layer, or one that names each day, is ours alone.
+    """
+    if operation.name != _LIST_PAGES or {"daily", "layer"} & arguments.keys():
+        return {}
+    try:
+        days = find_operation(context, _LIST_DAYS)
+        months: dict[str, list[str]] = await invoke(request, context, days, arguments)
+    except Refused:
+        return {}  # who may list the pages may yet not read the journal
+    return months
 
 
 def is_versioned(result: object) -> bool:

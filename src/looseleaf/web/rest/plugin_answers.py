@@ -21,7 +21,7 @@ from looseleaf.errors.pages import (
 )
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import MAIN
-from looseleaf.values import value
+from looseleaf.values import FrozenDict, value
 from looseleaf.web.rest.representation import can_edit, with_old_names
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Call:
     context: Context
     arguments: Mapping[str, Any]
     result: Any
+    months: Mapping[str, list[str]] = FrozenDict()  # the journal, beside a list of pages
 
     def argument(self, name: str, synonym: str = "", default: str = "") -> str:
         """Return an argument by its name here or in the original plugin."""
@@ -105,6 +106,18 @@ def build_page_entry(context: Context, entry: Document) -> Document:
     }
 
 
+def build_daily_summary(months: Mapping[str, list[str]]) -> list[Document]:
+    """Return the entry that the original's list has for the journal, if it has any day."""
+    summary = {
+        "filename": "daily",
+        "type": "daily_summary",
+        "month_count": len(months),
+        "day_count": sum(map(len, months.values())),
+        "months": dict(months),
+    }
+    return [summary] if months else []
+
+
 def build_agent_entry(context: Context, entry: Document) -> Document:
     """Return an agent with the field names of the original."""
     return {
@@ -116,7 +129,15 @@ def build_agent_entry(context: Context, entry: Document) -> Document:
         "agent_config": entry["config"],
         "site_url": context.settings.url,
         "site_name": context.settings.name,
+        "site_scope": None,
+        "agent_dir": f"agents/{entry['slug']}",
     }
+
+
+def build_new_agent_entry(context: Context, entry: Document) -> Document:
+    """Return a new agent with the field names of the original, and its message."""
+    message = f"The agent {entry['slug']} was created (id {entry['id']})."
+    return {**build_agent_entry(context, entry), "message": message}
 
 
 def build_pipeline_entry(_context: Context, entry: Document) -> Document:
@@ -143,7 +164,7 @@ def build_flow_entry(_context: Context, entry: Document) -> Document:
 ENTRIES: dict[str, Callable[[Context, Document], Document]] = {
     "datamachine/list-agent-files": build_page_entry,
     "looseleaf/configure-agent": build_agent_entry,
-    "looseleaf/create-agent": build_agent_entry,
+    "looseleaf/create-agent": build_new_agent_entry,
     "looseleaf/list-agents": build_agent_entry,
     "looseleaf/rename-agent": build_agent_entry,
     "looseleaf/set-agent-status": build_agent_entry,
@@ -151,6 +172,10 @@ ENTRIES: dict[str, Callable[[Context, Document], Document]] = {
     **dict.fromkeys(PIPELINE_OPERATIONS, build_pipeline_entry),
     **dict.fromkeys(FLOW_OPERATIONS, build_flow_entry),
 }
+
+
+# The message that an answer of the original has beside `data`, where ours is a list.
+MESSAGES = {"looseleaf/set-settings": "The settings were saved."}
 
 
 def _build_page(call: Call) -> Document:
@@ -220,7 +245,8 @@ def _build_injectable_files(call: Call) -> Document:
 
 
 def _build_files(call: Call) -> Document:
-    return {"files": [build_page_entry(call.context, page) for page in call.result]}
+    pages = [build_page_entry(call.context, page) for page in call.result]
+    return {"files": [*pages, *build_daily_summary(call.months)]}
 
 
 def _build_scaffold(call: Call) -> Document:
