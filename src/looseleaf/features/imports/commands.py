@@ -143,6 +143,11 @@ def _print_report(report: ImportReport) -> None:
         say()
         refusals = [(entry.source, entry.reason) for entry in report.left_out]
         print_table(("LEFT OUT", "REASON"), refusals, shrink="REASON")
+    pointers = [page.next for page in report.pages if page.next]
+    if pointers:
+        say()
+        say("Search finds pages that are not in prompts by themselves. To name one in MEMORY.md:")
+        say(f"  {pointers[0]}")
     say()
     say(_summarize(report))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import nullcontext
+from shlex import quote
 
 from looseleaf.features.bundles.source_tree import NotImported
+from looseleaf.features.imports.systems.shared_layout import NOT_IN_PROMPTS
 from looseleaf.memory.section_merge import (
     BOTH,
     compare_sections,
@@ -366,6 +368,7 @@ class PageReport:
         bytes: The size of the text of the source.
         reason: The reason of the action.
         note: A remark about the page.
+        next: The command that points to a page that is not in prompts by itself.
     """
 
     action: str
@@ -376,6 +379,7 @@ class PageReport:
     bytes: int
     reason: str
     note: str = ""
+    next: str = ""
 
 
 @value
@@ -441,7 +445,16 @@ def report_page(page: SourcePage, owner: str, decision: ImportDecision) -> PageR
         bytes=len(page.text.encode()),
         reason=decision.reason,
         note=page.note,
+        next=_build_pointer(page, owner) if decision.action in CHANGES else "",
     )
+
+
+def _build_pointer(page: SourcePage, owner: str) -> str:
+    """Build the command that names a page in MEMORY.md, which is in prompts."""
+    if NOT_IN_PROMPTS not in page.note or page.layer != "agent":
+        return ""
+    line = quote(f"- {page.filename}: what it is about")
+    return f"looseleaf memory append Pages {line} --agent {owner}"
 
 
 def build_report(

@@ -61,7 +61,7 @@ def _build_importer(system: ModuleType, title: str, example: str) -> Importer:
 IMPORTERS: tuple[Importer, ...] = (
     _build_importer(datamachine, "Data Machine", "wp-content/uploads/datamachine-files"),
     _build_importer(hermes, "Hermes", "~/.hermes"),
-    _build_importer(letta, "Letta", "~/.letta/agents/ID/memory"),
+    _build_importer(letta, "Letta", "~/.letta, or agents/ID/memory in it"),
     _build_importer(nanobot, "nanobot", "~/.nanobot/workspace"),
     _build_importer(clawpress, "clawpress", "a folder of its files"),
     _build_importer(openclaw, "OpenClaw", "~/.openclaw/workspace"),

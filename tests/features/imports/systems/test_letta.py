@@ -51,6 +51,34 @@ def test_the_folder_of_an_agent_has_more_than_memory(tmp_path: Path) -> None:
     assert "draft" not in "".join(page.text for page in content.pages)
 
 
+def test_a_home_has_the_memory_of_every_agent(tmp_path: Path) -> None:
+    """Agents of a server and of the own backend; what else is there is named, and not read."""
+    home = tmp_path / ".letta"
+    write_tree(home, {"settings.json": "{}\n", "projects/a/settings.json": "{}\n"})
+    assert letta.detect(SourceFolder(str(home))) == "projects/"  # it is not that of Claude Code
+    write_tree(home / "agents/agent-1/memory", LETTA)
+    local = {"system/persona.md": "---\ndescription: Who\n---\n\nI am Wren.\n"}
+    backend = write_tree(home / "lc-local-backend", {"agents/x.json": "{}\n"})
+    write_tree(backend / "memfs/agent-local-2/memory", local)
+    content = letta.read(SourceFolder(str(home)))
+    souls = {page.agent: page.text for page in content.pages if page.filename == "SOUL.md"}
+    assert souls == {
+        "agent-1": "<!-- Who I am -->\n\nI am Lark, and I sing.\n",
+        "agent-local-2": "<!-- Who -->\n\nI am Wren.\n",
+    }
+    assert {page.agent for page in content.pages} == set(souls)
+    reasons = {entry.source: entry.reason for entry in content.left_out}
+    outside = {"settings.json", "projects/", "lc-local-backend/agents/"}
+    assert {source for source, reason in reasons.items() if "outside" in reason} == outside
+    for inner, agents in (("lc-local-backend", 1), ("lc-local-backend/memfs", 1), ("agents", 1)):
+        folder = SourceFolder(str(home / inner))
+        assert letta.detect(folder), inner
+        assert len({page.agent for page in letta.read(folder).pages}) == agents
+    assert letta.detect(SourceFolder(str(backend / "memfs/agent-local-2"))) == (
+        "memory/system/persona.md"
+    )
+
+
 def test_blocks_in_folders_alone_are_recognized(tmp_path: Path) -> None:
     """An agent that sorts its memory may leave no block directly in `system`."""
     write_tree(tmp_path, {"system/human/prefs/code.md": "Short functions.\n"})

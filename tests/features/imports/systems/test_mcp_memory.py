@@ -32,3 +32,16 @@ def test_entities_become_sections(tmp_path: Path) -> None:
     reasons = {entry.source: entry.reason for entry in content.left_out}
     assert set(reasons) == {"memory.jsonl:4", "memory.jsonl:5", "memory.jsonl:6"}
     assert "'Nobody'" in reasons["memory.jsonl:4"]
+
+
+def test_an_entity_without_a_type_is_imported(tmp_path: Path) -> None:
+    """Its type is a text, and may be empty; its relations stand with it."""
+    lines = (
+        '{"type":"entity","name":"Ines","entityType":"","observations":["Runs an orchard"]}\n'
+        '{"type":"relation","from":"Ines","to":"Row 3","relationType":"prunes"}\n'
+    )
+    content = mcp_memory.read(SourceFolder(str(write_tree(tmp_path, {"memory.jsonl": lines}))))
+    [page] = content.pages
+    assert page.filename == "knowledge/entities.md"
+    assert page.text == "# Entities\n\n## Ines\n- Runs an orchard\n- prunes: Row 3\n"
+    assert not content.left_out

@@ -1,7 +1,9 @@
-"""Letta: the memory folder of an agent, such as `~/.letta/agents/<id>/memory`.
+"""Letta: the memory folder of an agent, or `~/.letta` with those of all its agents.
 
-The blocks in `system/` are always in the agent's context: `persona` becomes SOUL.md, `human`
-USER.md, and each other block a section of MEMORY.md. Every other file is a page of its name.
+Agents of a server lie in `agents/<id>/memory`, those of Letta Code's own backend in
+`lc-local-backend/memfs/<id>/memory`; in a home, the id is the name of the agent. The blocks in
+`system/` are always in the agent's context: `persona` becomes SOUL.md, `human` USER.md, and each
+other block a section of MEMORY.md. Every other file is a page of its name.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from looseleaf.features.imports.systems.shared_layout import (
 )
 from looseleaf.memory.sections import end_line, set_section
 from looseleaf.memory.templates import as_one_line
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Layer
 
 _SYSTEM = "system"
+_MEMORY = "memory"
+_HOME, _BACKEND = ".letta", "lc-local-backend"
+# The folders that hold a folder for each agent, seen from a home or from a folder inside of it.
+_AGENT_FOLDERS = ("agents", f"{_BACKEND}/memfs", "memfs", "")
+_PARTS = ("agents", _BACKEND, "projects")
+_OUTSIDE = "it is outside the memory folder"
 _MOST_SAMPLES = 20
 _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name of a block
     "persona": ("SOUL.md", "agent", "# Soul\n"),
@@ -38,8 +47,17 @@ _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name
 
 
 def detect(folder: SourceFolder) -> str:
-    """Name the files by which a memory folder of Letta is recognized."""
-    system = join_path(_find_top(folder), _SYSTEM)
+    """Name the files by which a memory folder of Letta, or a home with some, is recognized."""
+    for _, top in _find_memories(folder):
+        sign = _find_sign(folder, join_path(top, _SYSTEM))
+        if sign:
+            return sign
+    # A home is Letta's even if no agent has written to its memory.
+    is_home = folder.name == _HOME or folder.has_folder(f"{_BACKEND}/memfs")
+    return next((f"{path}/" for path in folder.folders() if is_home and path in _PARTS), "")
+
+
+def _find_sign(folder: SourceFolder, system: str) -> str:
     blocks = [file for file in islice(folder.walk(system), _MOST_SAMPLES) if file.endswith(".md")]
     signs = [file for file in blocks if _group_of(file[len(system) + 1 :])]
     if signs:
@@ -52,11 +70,41 @@ def detect(folder: SourceFolder) -> str:
 
 
 def read(folder: SourceFolder) -> SourceContent:
+    """Read the memory of every agent."""
+    memories = _find_memories(folder)
+    _refuse_outside(folder, [top for _, top in memories], "")
+    pages = [page for agent, top in memories for page in _read_memory(folder, agent, top)]
+    return SourceContent(tuple(pages), tuple(folder.refusals))
+
+
+def _find_memories(folder: SourceFolder) -> list[tuple[str, str]]:
+    """Find the memory folders; each with its agent, which has no name if the source is its own."""
+    if folder.has_folder(_SYSTEM):
+        return [("", "")]
+    if folder.has_folder(_MEMORY):
+        return [("", _MEMORY)]
+    tops = [
+        (agent.rpartition("/")[2], f"{agent}/{_MEMORY}")
+        for place in _AGENT_FOLDERS
+        for agent in folder.folders(place)
+        if folder.has_folder(f"{agent}/{_MEMORY}/{_SYSTEM}")
+    ]
+    return sorted(tops)
+
+
+def _refuse_outside(folder: SourceFolder, tops: list[str], place: str) -> None:
+    """Note what lies beside the memory folders, and not within them."""
+    for path in folder.files(place) if "" not in tops else ():
+        folder.refuse(path, _OUTSIDE)
+    for path in folder.folders(place) if "" not in tops else ():
+        if any(top.startswith(f"{path}/") for top in tops):
+            _refuse_outside(folder, tops, path)
+        elif path not in tops:
+            folder.refuse(f"{path}/", _OUTSIDE)
+
+
+def _read_memory(folder: SourceFolder, agent: str, top: str) -> Iterator[SourcePage]:
     """Read the blocks as sections of the core pages, and every other page as it is."""
-    top = _find_top(folder)
-    for path in (*folder.files(), *(f"{path}/" for path in folder.folders())) if top else ():
-        if path != f"{top}/":
-            folder.refuse(path, "it is outside the memory folder")
     blocks: dict[str, list[tuple[str, str]]] = {}
     pages: list[SourcePage] = []
     skipped_folders = note_folders(folder, {join_path(top, "skills"): SKILLS})
@@ -77,17 +125,14 @@ def read(folder: SourceFolder) -> SourceContent:
         if group in blocks
         for page in _build_pages(folder, group, blocks[group])
     ]
-    return SourceContent((*core_pages, *pages), tuple(folder.refusals))
+    for page in (*core_pages, *pages):
+        yield replace(page, agent=agent)
 
 
 def _group_of(label: str) -> str:
     """Return the group that a block belongs to by the first part of its name, such as human."""
     group = label.partition("/")[0].removesuffix(".md")
     return group if group in _TARGETS else ""
-
-
-def _find_top(folder: SourceFolder) -> str:
-    return "memory" if folder.has_folder("memory") and not folder.has_folder(_SYSTEM) else ""
 
 
 def _build_pages(

@@ -1,7 +1,7 @@
 """The memory server of the MCP reference servers: a knowledge graph in a file of JSON lines.
 
 Each type of entity becomes a page below `knowledge/`, each entity a section of it, with its
-observations and its relations as bullets.
+observations and its relations as bullets. Entities without a type are on the page `entities`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _is_graph(folder: SourceFolder, file: str) -> bool:
 def _is_entity(record: dict[str, Any]) -> bool:
     facts = record.get("observations")
     has_facts = isinstance(facts, list) and all(isinstance(fact, str) for fact in facts)
-    return has_facts and _has_texts(record, ("name", "entityType"))
+    return has_facts and _has_texts(record, ("name",)) and isinstance(record.get("entityType"), str)
 
 
 def _has_texts(record: dict[str, Any], names: tuple[str, ...]) -> bool:
