@@ -100,6 +100,32 @@ def in_chat(site: Site) -> Ask:
     return ask
 
 
+def in_the_admin_site(site: Site) -> Ask:
+    """Fill in the form of the editor, as a browser sends it, with the box that it offers."""
+    browser, csrf = site.sign_in()
+
+    def ask(name: str, arguments: Arguments) -> Reply | None:
+        if name != "datamachine/write-agent-file" or not arguments["file"].endswith(".md"):
+            return None  # the only form whose text can be refused
+        address = f"/admin/agents/ada/edit/agent/{arguments['file']}"
+        shown = browser.get(address)
+        version = re.search(r'name="version" value="(\w+)"', shown.text)
+        assert version, shown.text
+        form = {"csrf": csrf, "version": version[1], "action": "save"}
+        form |= {"content": arguments["content"]}
+        if arguments.get("allow_shrink"):
+            form |= {"allow_shrink": "yes"}
+        answer = browser.post(address, data=form)
+        if BOX in answer.text:
+            return Reply(is_done=False, text="repeat it with allow_shrink")
+        return Reply(answer.status_code == 303, answer.text)
+
+    return ask
+
+
+BOX = '<input type="checkbox" name="allow_shrink" value="yes">'
+
+
 def fixes(fixed: Any, arguments: Arguments) -> bool:  # noqa: ANN401 - a mapping of texts
     """Return whether a tool is the one for these arguments."""
     return all(arguments.get(key, "append") == text for key, text in fixed.items())
@@ -289,6 +315,24 @@ def test_the_way_out_of_a_refusal_works_where_it_is_named(
         assert reply.is_done, (refusal.text, next_name, next_arguments, reply.text)
         tried += 1
     assert tried > (6 if surface == "chat" else 12)
+
+
+def test_the_admin_site_offers_what_its_refusals_name(site: Site) -> None:
+    """A box beside the text that was typed, and a name that is taken leads to the page."""
+    ask = in_the_admin_site(site)
+    tried = 0
+    for name, arguments in list_calls():
+        reset(site.workspace)
+        if "if_match" in arguments or name != "datamachine/write-agent-file":
+            continue
+        refusal = ask(name, arguments)
+        assert refusal is not None
+        assert not refusal.is_done, (arguments, refusal)
+        reply = ask(*heed(refusal.text, name, arguments, ask))
+        assert reply is not None
+        assert reply.is_done, reply.text
+        tried += 1
+    assert tried == 2
 
 
 @pytest.mark.parametrize("surface", ["rest", "mcp", "chat"])
