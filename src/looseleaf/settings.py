@@ -330,6 +330,12 @@ _AT_LEAST_ONE_DAY = (
 # Settings that can be changed while running, in the database; the others need a restart.
 RUNTIME = (
     "daily_memory_enabled",
+    "daily_memory_overflow_threshold",
+    "daily_memory_overflow_target_size",
+    "daily_memory_conservation_threshold",
+    "daily_memory_max_combined_ratio",
+    "daily_memory_overflow_progress_ratio",
+    "daily_memory_max_turns",
     "history_packing_enabled",
     "prompt_page_bytes",
     "prompt_total_bytes",

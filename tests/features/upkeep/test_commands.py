@@ -54,13 +54,23 @@ def test_a_run_is_shown_and_undone(run: Run, memory: Path) -> None:
     assert run("upkeep", "undo", "--yes").code == 3
 
 
-def test_undo_does_not_overwrite_an_edit(run: Run, memory: Path) -> None:
-    """It is a conflict."""
+def test_undo_keeps_an_edit(run: Run, memory: Path) -> None:
+    """And says so."""
     run("upkeep", "run")
-    edited = memory.read_text() + "\n- by hand\n"
-    memory.write_text(edited)
-    assert run("upkeep", "undo", "--yes").code == 5
-    assert memory.read_text() == edited
+    memory.write_text(memory.read_text() + "\n- by hand\n")
+    undone = run("upkeep", "undo", "--yes")
+    assert (undone.code, "changed in it since stays" in undone.text) == (0, True)
+    lines = memory.read_text().splitlines()
+    assert lines.count("- by hand") == 1
+    assert set(PAGE.splitlines()) <= set(lines)
+
+
+def test_a_threshold_that_is_set_while_running_holds_at_once(run: Run, memory: Path) -> None:
+    """Also for a run by hand; the file is not touched."""
+    before = len(memory.read_text())
+    assert run("settings", "set", "daily_memory_overflow_target_size", "20000").code == 0
+    assert run("upkeep", "run").code == 0
+    assert 16_000 < len(memory.read_text()) <= 20_000 < before
 
 
 def test_a_run_that_failed_has_an_exit_code(run: Run, command_root: Path, memory: Path) -> None:

@@ -17,12 +17,18 @@ from looseleaf.cli.output import FAILED, say, show
 from looseleaf.errors import Invalid, Unavailable
 from looseleaf.features.upkeep.lint import LINT_RULES
 from looseleaf.features.workflows.system_tasks import DAILY_MEMORY_TYPE, RETENTION_PREFIX
+from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from looseleaf.features.upkeep.operations import RetentionReport, UpkeepPreview, UpkeepRun
+    from looseleaf.features.upkeep.operations import (
+        RetentionReport,
+        UpkeepPreview,
+        UpkeepRun,
+        UpkeepUndo,
+    )
     from looseleaf.features.workflows.operations.system_tasks import RunInfo, SystemStatus
 
 _system_tasks = Derivation("system", "looseleaf.features.workflows.operations.system_tasks")
@@ -189,12 +195,19 @@ def preview_upkeep(preview: UpkeepPreview) -> None:
     The model is asked if the run would ask it.
     """
     say(f"{preview.agent}: {preview.status}: {preview.reason}")
-    for reason in preview.refusals:
-        say(f"A refused answer: {reason}")
+    for refusal in preview.refusals:
+        _print_refusal(as_dict(refusal))
     if preview.diff:
         say(f"MEMORY.md: {preview.original_size} bytes, {preview.new_size} afterwards.")
         show(f"{preview.diff}\n".encode())
         say(f"The journal of {preview.date} would get {preview.archived_size} bytes.")
+
+
+def _print_refusal(refusal: Mapping[str, Any]) -> None:
+    """Print one refused answer: the reason, then what it concerns; old records have only that."""
+    say(f"Refused in turn {refusal['turn']} ({refusal['gate']}): {refusal['reason']}")
+    for line in refusal.get("sample", "").splitlines():
+        say(f"  {line}")
 
 
 def _take_date(arguments: dict[str, Any], given: dict[str, Any]) -> None:
@@ -247,10 +260,15 @@ def show_run(upkeep_run: UpkeepRun) -> None:
         if run.details.get(name):
             say(f"{name}: {run.details[name]}")
     for refusal in run.details.get("refusals", ()):
-        say(f"Refused in turn {refusal['turn']} ({refusal['gate']}): {refusal['reason']}")
+        _print_refusal(refusal)
     if upkeep_run.ledger:
         ResultTable("line lines section now_in=to", rows="ledger", shrink="SECTION")(upkeep_run)
         show(f"{upkeep_run.diff}\n".encode())
+
+
+def _print_undo(undo: UpkeepUndo) -> None:
+    kept = " What was changed in it since stays." if undo.merged else ""
+    say(f"Undid {undo.run}: {undo.lines} lines are back in {undo.file}.{kept}")
 
 
 undo_upkeep = _upkeep.derive(
@@ -259,7 +277,7 @@ undo_upkeep = _upkeep.derive(
     "--agent ada",
     shared=("agent", "format"),
     ask="Put the archived lines back into MEMORY.md?",
-    show="Undid {run}: {lines} lines are back in {file}.",
+    show=_print_undo,
 )
 
 

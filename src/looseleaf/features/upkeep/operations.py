@@ -65,6 +65,23 @@ class LedgerLine:
     to: str
 
 
+@value
+class RefusalInfo:
+    """Why an answer of a model was not accepted.
+
+    Fields:
+        turn: Which answer it was, from 1.
+        gate: The condition that it failed, in one word.
+        reason: Why, in one sentence.
+        sample: Lines or names that are concerned, one on each line; "" if there are none.
+    """
+
+    turn: int
+    gate: str
+    reason: str
+    sample: str
+
+
 @value(kw_only=True)
 class UpkeepPreview:
     """What a run would do now; nothing was written.
@@ -79,7 +96,7 @@ class UpkeepPreview:
         archived_size: The size of the lines that would go.
         model: The model that was asked, or "" if none was.
         turns: How often the model was asked.
-        refusals: The reasons of answers that were not accepted.
+        refusals: The answers that were not accepted.
         diff: The change of MEMORY.md, as a unified diff.
         archive: The text that the journal would get.
     """
@@ -93,7 +110,7 @@ class UpkeepPreview:
     archived_size: int
     model: str
     turns: int
-    refusals: tuple[str, ...]
+    refusals: tuple[RefusalInfo, ...]
     diff: str
     archive: str
 
@@ -108,7 +125,7 @@ class UpkeepRun:
         ledger: The lines that left the page.
         diff: The change of MEMORY.md, as a unified diff.
         archive: The text that the journal got.
-        can_undo: Whether the run can still be undone.
+        can_undo: Whether the run moved lines and was not undone.
     """
 
     run: RunInfo
@@ -121,13 +138,23 @@ class UpkeepRun:
 
 @value
 class UpkeepUndo:
-    """A run that was taken back: the page and the journal as they were before it."""
+    """A run that was taken back.
+
+    Fields:
+        run: The run.
+        agent: The agent.
+        file: The page that has its lines again.
+        archive_file: The page of the journal that has them no longer.
+        lines: How many lines are back.
+        merged: Whether the page was changed since the run; these changes stay.
+    """
 
     run: str
     agent: str
     file: str
     archive_file: str
     lines: int
+    merged: bool
 
 
 @operation(
@@ -151,7 +178,7 @@ def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -
     run = TaskRun(
         id=create_run_id(context.clock()),
         parts=context.parts,
-        settings=context.settings,
+        settings=context.parts.effective_settings(),
         agent=agent,
         params=params,
         trigger=MANUAL,
@@ -171,7 +198,10 @@ def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -
         archived_size=outcome.archived_size,
         model=outcome.model,
         turns=outcome.turns,
-        refusals=tuple(refusal.reason for refusal in outcome.refusals),
+        refusals=tuple(
+            RefusalInfo(refusal.turn, refusal.gate, refusal.reason, refusal.sample)
+            for refusal in outcome.refusals
+        ),
         diff=_diff(proposal.before, plan.text) if plan else "",
         archive=plan.archive if plan else "",
     )
@@ -207,20 +237,21 @@ def show_run(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -
     ledger = tuple(
         LedgerLine(entry.line, entry.lines, entry.section, entry.to) for entry in compaction.ledger
     )
-    latest = compactions.latest()
     return UpkeepRun(
         info,
         compaction.state,
         ledger,
         _diff(compaction.before, compaction.after),
         compaction.block,
-        latest is not None and latest.id == compaction.id,
+        can_undo=compaction.state == "closed",
     )
 
 
 @operation("looseleaf/undo-upkeep", permission="settings", categories=("system",))
 def undo(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -> UpkeepUndo:
-    """Undo a run: MEMORY.md gets its text again, and the journal loses the archived lines.
+    """Undo a run: MEMORY.md gets its lines again, and the journal loses them.
+
+    What was changed in MEMORY.md since the run stays.
 
     Arguments:
         run: The id of the run; without it, the last one that moved lines.
@@ -237,8 +268,14 @@ def undo(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -> Up
             raise TaskRunMissing("", agent.slug)
         run = latest.id
     compaction = compactions.undo(run, context.surface)
-    lines = sum(entry.lines for entry in compaction.ledger)
-    return UpkeepUndo(run, agent.slug, MEMORY, compaction.day_file, lines)
+    return UpkeepUndo(
+        run=run,
+        agent=agent.slug,
+        file=MEMORY,
+        archive_file=compaction.day_file,
+        lines=sum(entry.lines for entry in compaction.ledger),
+        merged=bool(compaction.undo_text),
+    )
 
 
 def _open_compactions(context: Context, agent: AgentRecord) -> Compactions:

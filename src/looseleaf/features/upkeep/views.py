@@ -109,7 +109,8 @@ def change_runs(visit: Visit) -> Document | Redirect:
     address = f"/admin/agents/{quote(agent)}/upkeep"
     if visit.form.get("action") == "undo":
         undo = visit.run("looseleaf/undo-upkeep", run=visit.form.get("run", ""), agent=agent)
-        return Redirect(address, f"{undo.lines} lines are back in {undo.file}.")
+        kept = " What was changed in it since stays." if undo.merged else ""
+        return Redirect(address, f"{undo.lines} lines are back in {undo.file}.{kept}")
     [run] = visit.run("datamachine/run-task", task_type=TASK, agent=agent)
     return Redirect(address, f"{WORDS.get(run.status, run.status)}: {run.reason}.")
 

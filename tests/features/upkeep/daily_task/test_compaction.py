@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import Conflicted, Refused, Unavailable
+from looseleaf.errors import Refused, Unavailable
 from looseleaf.errors.features import TaskRunMissing
 from looseleaf.features.upkeep.daily_task import compaction
 from looseleaf.features.upkeep.daily_task.compaction import (
@@ -101,13 +101,48 @@ def test_undo_restores_page_and_journal(upkeep: Upkeep, compactions: Compactions
         compactions.undo("run-3", "cli")
 
 
-def test_undo_does_not_overwrite_a_later_edit(upkeep: Upkeep, compactions: Compactions) -> None:
-    """Neither of the page nor of the archived lines."""
+def test_undo_keeps_what_was_learned_since(upkeep: Upkeep, compactions: Compactions) -> None:
+    """New lines, changed lines and removed lines stay so, and the archived ones are back."""
     assert compactions.commit(record(upkeep))
     page = upkeep.page.read_text()
-    upkeep.page.write_text(page + "- new\n")
-    with pytest.raises(Conflicted):
+    upkeep.page.write_text(page + "- new\n\n## Later\n\n- also new\n")
+    assert compactions.undo("run-1", "cli").state == "undone"
+    text = upkeep.page.read_text()
+    assert [line for line in PAGE.splitlines() if line not in text.splitlines()] == []
+    assert "- new\n" in text
+    assert text.endswith("## Later\n\n- also new\n")
+    assert len(text.splitlines()) == len(PAGE.splitlines()) + 5
+    assert upkeep.journal() == ""
+
+
+def test_an_undo_that_was_killed_is_completed_as_it_was_begun(
+    upkeep: Upkeep, compactions: Compactions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record has the merged page, so that recovery needs no second merge."""
+    assert compactions.commit(record(upkeep))
+    upkeep.page.write_text(upkeep.page.read_text() + "- new\n")
+
+    def die(_self: Compactions, _record: Compaction) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(Compactions, "_complete_undo", die)
+        with pytest.raises(KeyboardInterrupt):
+            compactions.undo("run-1", "cli")
+    compactions.recover()
+    assert compactions.find("run-1").state == "undone"
+    assert "- new\n" in upkeep.page.read_text()
+    assert upkeep.journal() == ""
+
+
+def test_undo_does_not_overwrite_a_later_edit(upkeep: Upkeep, compactions: Compactions) -> None:
+    """A page that is gone, or archived lines that were changed, are for a person to decide."""
+    assert compactions.commit(record(upkeep))
+    page = upkeep.page.read_text()
+    upkeep.page.unlink()
+    with pytest.raises(Refused, match="Take the lines from the journal"):
         compactions.undo("run-1", "cli")
+    assert compactions.find("run-1").state == "closed"
     upkeep.page.write_text(page)
     day = next(upkeep.days.rglob("*.md"))
     day.write_text(day.read_text().replace("three", "four"))

@@ -56,14 +56,29 @@ def test_the_first_sections_that_fit_stay() -> None:
 
 def test_a_small_section_after_a_large_one_stays() -> None:
     """Sections are taken in order while they fit; it is not a cut at the end."""
-    page = "# M\n\n" + section("A", 90) + section("B", 1200) + section("C", 2)
+    page = "# M\n\n" + section("A", 120) + section("B", 1200) + section("C", 2)
     assert headings(split(page).text) == ["# M", "## A", "## C", POINTER]
 
 
 def test_sections_go_with_those_they_stand_under() -> None:
     """A part of a section never stands under another heading than before."""
     page = "# M\n\n## A\n\na\n\n" + section("B", 1200) + "### Part of B\n\n- b\n\n## C\n\nc\n"
-    assert headings(split(page).text) == ["# M", "## A", "## C", POINTER]
+    assert headings(split(page).text) == ["# M", "## A", "## B", "## C", POINTER]
+
+
+@pytest.mark.parametrize("lines", [300, 1200])
+def test_a_page_is_not_left_nearly_empty(lines: int) -> None:
+    """A title above one long section: the section is split, and most of the room is used."""
+    plan = split("# Memory\n\n" + section("Facts", lines))
+    assert len(plan.text.encode()) > 7_900
+    assert "- fact 0 of Facts" in plan.text
+    assert f"- fact {lines - 1} of Facts" in plan.archive
+
+
+def test_no_heading_stays_without_what_it_is_above() -> None:
+    """A section whose first paragraph is too large goes with its heading."""
+    page = "# M\n\n## A\n\n" + "word " * 20_000 + "\n\n## B\n\nb\n"
+    assert headings(split(page).text) == ["# M", "## B", POINTER]
 
 
 @pytest.mark.parametrize(

@@ -46,4 +46,5 @@ def test_each_refusal_tells_the_model_what_to_do() -> None:
         assert "at most 8192" in format_feedback(review, LIMITS)
     seven = review_answer(page, cases["verbatim"][0], LIMITS)
     assert seven.refusal is not None
-    assert "- fact seven is here" in seven.refusal.reason
+    assert seven.refusal.reason == "1 line is not in the page, letter for letter"
+    assert seven.refusal.sample == "- fact seven is here"

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from looseleaf.errors import Conflicted, Refused
 from looseleaf.errors.features import TaskRunMissing
+from looseleaf.features.upkeep.daily_task.units import count_lines
 from looseleaf.features.workflows.system_tasks import UpkeepRecords
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Provenance
 from looseleaf.memory.scope import Scope
+from looseleaf.memory.section_merge import compare_sections, merge_sections
 from looseleaf.memory.sections import end_line
 from looseleaf.memory.store import Change, Conflict, Missing, hash_content
 from looseleaf.values import as_dict, replace, value
@@ -59,6 +61,8 @@ class Compaction:
         ledger: The lines that leave the page.
         surface: The surface by which the run was started.
         time: When the act began, in seconds since 1970.
+        undo_from: The version of the page when it is taken back; "" if that is the page afterwards.
+        undo_text: The page that an undo writes if it was changed since: with both changes.
     """
 
     id: str
@@ -71,6 +75,8 @@ class Compaction:
     ledger: tuple[LedgerEntry, ...]
     surface: str
     time: float
+    undo_from: str = ""
+    undo_text: str = ""
 
     @property
     def before_hash(self) -> str:
@@ -124,22 +130,32 @@ class Compactions:
                 self._recover()
 
     def undo(self, run: str, surface: str) -> Compaction:
-        """Restore the page and take the lines out of the journal again, together."""
+        """Put the lines back into the page and take them out of the journal, together.
+
+        If the page was changed since, those changes are merged with the undo.
+        """
         with self.records.lock():
             self._recover()
             compaction = self.find(run)
             if compaction.state != "closed":
                 raise Refused(f"The run {run} cannot be undone: it is {compaction.state}.")
             page = self.pages.read(self.page)
-            actual = "" if isinstance(page, Missing) else page.hash
-            if actual != compaction.after_hash:
-                raise Conflicted(MEMORY, compaction.after_hash, actual)
+            undo = replace(compaction, state="undo", surface=surface)
+            if isinstance(page, Missing) or page.hash != compaction.after_hash:
+                text = "" if isinstance(page, Missing) else decode_text(MEMORY, page.content)
+                merged = _merge_undo(compaction, text)
+                if isinstance(page, Missing) or merged is None:
+                    raise Refused(
+                        f"The run {run} cannot be undone: {MEMORY} was changed in the same places "
+                        "since. Take the lines from the journal instead: "
+                        f"{compaction.day_file} has them."
+                    )
+                undo = replace(undo, undo_from=page.hash, undo_text=merged)
             if not self._has_block(compaction):
                 raise Refused(
                     f"The run {run} cannot be undone: {compaction.day_file} no longer has its "
                     "lines as they were archived. Restore the page from its history instead."
                 )
-            undo = replace(compaction, state="undo", surface=surface)
             self._save(undo)
             self._complete_undo(undo)
             return self.find(run)
@@ -198,13 +214,14 @@ class Compactions:
         """Restore the page, then remove the lines from the journal."""
         page = self.pages.read(self.page)
         actual = "" if isinstance(page, Missing) else page.hash
-        is_restored = actual == record.before_hash
-        if actual == record.after_hash:
-            is_restored = self._rewrite(record, record.after_hash, record.before, "undo compact")
+        before, text = record.undo_from or record.after_hash, record.undo_text or record.before
+        is_restored = actual == hash_content(text.encode())
+        if actual == before:
+            is_restored = self._rewrite(record, before, text, "undo compact")
         if not is_restored:
             # The page was edited meanwhile, so that only the journal still has these lines.
-            self._save(replace(record, state="closed"))
-            raise Conflicted(MEMORY, record.after_hash, actual)
+            self._save(replace(record, state="closed", undo_from="", undo_text=""))
+            raise Conflicted(MEMORY, before, actual)
         self._remove_block(record)
         self._save(replace(record, state="undone"))
 
@@ -266,6 +283,20 @@ class Compactions:
     def _prune(self) -> None:
         for name in self.records.names()[:-MOST_RECORDS]:
             self.records.remove(name)
+
+
+def _merge_undo(compaction: Compaction, present: str) -> str | None:
+    """Return the page with the lines of a compaction and all that was changed since.
+
+    None if a line would be missing that either side has.
+    """
+    parts = compare_sections(compaction.after, present, compaction.before)
+    merged = merge_sections(parts, {})
+    lines, after = count_lines(merged), count_lines(compaction.after)
+    for version in (compaction.before, present):
+        if set(count_lines(version) - after) - set(lines):
+            return None
+    return merged
 
 
 def build_compaction(

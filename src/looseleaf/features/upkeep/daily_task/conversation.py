@@ -173,6 +173,8 @@ def format_feedback(review: Review, limits: Thresholds) -> str:
     """Write the message to the model after an answer that was refused."""
     refusal, sizes = review.refusal, review.sizes
     reason = refusal.reason if refusal is not None else ""
+    if refusal is not None and refusal.sample:
+        reason += f" ({'; '.join(refusal.sample.splitlines())})"
     limit = compute_maximum_size(sizes.original, limits)
     advice = {
         "verbatim": (
@@ -273,13 +275,23 @@ LONGEST_ANSWER = 65_536  # characters of a refused answer that are kept for peop
 
 @value
 class RefusedAnswer:
-    """An answer that was not accepted: which gate, why, and the sizes that were measured."""
+    """An answer that was not accepted: which gate, why, and the sizes that were measured.
+
+    Fields:
+        turn: Which answer of the conversation it is, from 1.
+        gate: The word of the gate.
+        reason: Why, in one sentence.
+        persistent_size: The bytes of the part that was to stay.
+        archived_size: The bytes of the part that was to go.
+        sample: Lines or names that are concerned.
+    """
 
     turn: int
     gate: str
     reason: str
     persistent_size: int
     archived_size: int
+    sample: str = ""
 
 
 @value(kw_only=True)
@@ -408,4 +420,11 @@ def _describe_excess(limit: int) -> str:
 
 
 def _build_refused_answer(turn: int, refusal: GateRefusal, sizes: Sizes) -> RefusedAnswer:
-    return RefusedAnswer(turn, refusal.gate, refusal.reason, sizes.persistent, sizes.archive)
+    return RefusedAnswer(
+        turn=turn,
+        gate=refusal.gate,
+        reason=refusal.reason,
+        persistent_size=sizes.persistent,
+        archived_size=sizes.archive,
+        sample=refusal.sample,
+    )

@@ -139,10 +139,17 @@ class Sizes:
 
 @value
 class GateRefusal:
-    """Why an answer is not accepted: a stable word, and a sentence with the measured figures."""
+    """Why an answer is not accepted.
+
+    Fields:
+        gate: A stable word.
+        reason: One sentence with the measured figures.
+        sample: Lines or names that are concerned, or "" if the figures say it all.
+    """
 
     gate: str
     reason: str
+    sample: str = ""
 
 
 def compute_maximum_size(original: int, limits: Thresholds) -> int:
@@ -215,14 +222,11 @@ def refuse_foreign(plan: CompactionPlan) -> GateRefusal | None:
     if not plan.foreign_lines:
         return None
     count = len(plan.foreign_lines)
-    sample = "; ".join(
+    sample = "\n".join(
         line.strip()[:_SHOWN_CHARACTERS] for line in plan.foreign_lines[:_SHOWN_LINES]
     )
     noun = "line is" if count == 1 else "lines are"
-    return GateRefusal(
-        "verbatim",
-        f"{count} {noun} not in the page, letter for letter: {sample}",
-    )
+    return GateRefusal("verbatim", f"{count} {noun} not in the page, letter for letter", sample)
 
 
 def refuse_plan(original: str, plan: CompactionPlan, limits: Thresholds) -> GateRefusal | None:
@@ -249,13 +253,13 @@ def refuse_loss(original: str, plan: CompactionPlan) -> GateRefusal | None:
     )
     for gate, verdict, problem in checks:
         if problem:
-            sample = repr(min(problem)[:_SHOWN_CHARACTERS])
-            return GateRefusal(gate, f"{problem.total()} lines {verdict}, such as {sample}")
+            sample = min(problem)[:_SHOWN_CHARACTERS]
+            return GateRefusal(gate, f"{problem.total()} lines {verdict}", sample)
     identifiers = find_identifiers(plan.text) | find_identifiers(plan.archive)
     missing = find_identifiers(original) - find_identifiers(plan.pointer_lines) - identifiers
     if missing:
-        sample = repr(min(missing)[:_SHOWN_CHARACTERS])
-        return GateRefusal("identifiers", f"{len(missing)} would be lost, such as {sample}")
+        sample = min(missing)[:_SHOWN_CHARACTERS]
+        return GateRefusal("identifiers", f"{len(missing)} identifiers would be lost", sample)
     return None
 
 

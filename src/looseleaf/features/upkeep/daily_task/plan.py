@@ -430,7 +430,7 @@ def plan_overflow(text: str, target: int, date: str) -> CompactionPlan | None:
 
     The text above the first heading and the first section stay, then every section that still
     fits, in order. If these two alone are too large, their paragraphs and list items are
-    chosen in the same way.
+    chosen in the same way; and so are those of later sections if the page would be half empty.
     """
     target = max(target, LEAST_TARGET)
     if size_of(text) <= target:
@@ -449,7 +449,7 @@ def _select(page: PageParts, room: int) -> set[int]:
     sizes = {number: page.unit_size(number) for number in range(len(page.units))}
     always = [number for section in sections[:2] for number in section]
     if sum(sizes[number] for number in always) > room:
-        always = _select_units(page, always, sizes, room)
+        always = _select_units(page, always, sizes, room, frozenset())
     selection = set(always)
     size_so_far = sum(sizes[number] for number in always)
     for section in sections[2:]:
@@ -458,23 +458,35 @@ def _select(page: PageParts, room: int) -> set[int]:
         if size_so_far + size <= room and (parent == NO_PARENT or parent in selection):
             selection.update(section)
             size_so_far += size
+    for section in sections[2:]:
+        if size_so_far >= room // 2:
+            break
+        if section[0] not in selection:
+            units = _select_units(page, section, sizes, room - size_so_far, selection)
+            if len(units) > 1:  # a heading alone says nothing
+                selection.update(units)
+                size_so_far += sum(sizes[number] for number in units)
     return selection
 
 
 def _select_units(
-    page: PageParts, numbers: Sequence[int], sizes: dict[int, int], room: int
+    page: PageParts,
+    numbers: Sequence[int],
+    sizes: dict[int, int],
+    room: int,
+    selection: Set[int],
 ) -> list[int]:
     """Choose the units of a section that is too large: each that fits under a parent that stays."""
-    selection: list[int] = []
-    stays: set[int] = set()
+    units: list[int] = []
+    stays = set(selection)
     size_so_far = 0
     for number in numbers:
         parent = page.units[number].parent
         if size_so_far + sizes[number] <= room and (parent == NO_PARENT or parent in stays):
-            selection.append(number)
+            units.append(number)
             stays.add(number)
             size_so_far += sizes[number]
-    return selection
+    return units
 
 
 def _group_units(page: PageParts) -> list[list[int]]:

@@ -21,6 +21,7 @@ from looseleaf.features.workflows.system_tasks import (
 )
 from looseleaf.memory.provenance import JOB
 from looseleaf.models.model import never
+from looseleaf.settings import Settings
 from looseleaf.times import format_time
 from looseleaf.values import value
 from looseleaf.version import __version__
@@ -49,6 +50,7 @@ class TaskInfo:
         description: What the task does, in one sentence.
         setting_key: The setting that switches the task on, or "" if it is always on.
         enabled: Whether the task is on.
+        default_enabled: Whether it is on as long as nobody changes a setting.
         trigger: What starts the task, for people.
         trigger_type: scheduled or manual.
         supports_run: Whether people may run the task now.
@@ -67,6 +69,7 @@ class TaskInfo:
     description: str
     setting_key: str
     enabled: bool
+    default_enabled: bool
     trigger: str
     trigger_type: str
     supports_run: bool
@@ -219,12 +222,15 @@ def list_runs(
 def run_once(
     context: Context, task: SystemTask, agent: AgentRecord | None, request: RunRequest
 ) -> RunRecord:
-    """Run a task for one agent, or for the workspace."""
+    """Run a task for one agent, or for the workspace, by the settings that hold now.
+
+    These are the ones that schedules use, also where the operator starts the run.
+    """
     prompts = TaskPrompts(context.settings.root)
     return run_task(
         task,
         context.parts,
-        context.settings,
+        context.parts.effective_settings(),
         agent,
         request,
         prompt=lambda key: prompts.text(task, key),
@@ -268,6 +274,7 @@ def _describe(task: SystemTask, condition: TaskCondition, context: Context) -> T
         description=task.description,
         setting_key=task.setting,
         enabled=task.is_enabled(context.settings),
+        default_enabled=task.is_enabled(Settings(root="")),
         trigger=trigger,
         trigger_type="scheduled" if task.trigger else "manual",
         supports_run=task.supports_run,

@@ -265,11 +265,32 @@ SOURCES = {
 }
 MEANINGS = {
     "daily_memory_enabled": "Whether agents may write their journals.",
+    "daily_memory_overflow_threshold": (
+        "The bytes above which upkeep splits MEMORY.md without a model; 0 is never."
+    ),
+    "daily_memory_overflow_target_size": "The bytes that such a split leaves, at least 1,024.",
+    "daily_memory_conservation_threshold": (
+        "The least share of MEMORY.md that both parts of a model's answer must have; 0 is no gate."
+    ),
+    "daily_memory_max_combined_ratio": (
+        "The largest share of MEMORY.md that both parts may have; 0 is no gate."
+    ),
+    "daily_memory_overflow_progress_ratio": (
+        "The share of a MEMORY.md over its budget that may stay."
+    ),
+    "daily_memory_max_turns": "How often the model is asked for one compaction.",
     "history_packing_enabled": "Whether old versions of pages are packed every night.",
     "prompt_page_bytes": "The most bytes that one page takes of a prompt; 0 is no limit.",
     "prompt_total_bytes": "The most bytes that all pages take of a prompt; 0 is no limit.",
     "require_if_match": "Whether programs must name the version of the page that they replace.",
 }
+# Settings in bytes, which are whole numbers.
+SIZES = (
+    "daily_memory_overflow_threshold",
+    "daily_memory_overflow_target_size",
+    "prompt_page_bytes",
+    "prompt_total_bytes",
+)
 
 
 def list_settings(visit: Visit) -> Document | Redirect:
@@ -284,6 +305,7 @@ def list_settings(visit: Visit) -> Document | Redirect:
         ],
         "sources": SOURCES,
         "meanings": MEANINGS,
+        "sizes": SIZES,
         "file": FILE,
         "needs_restart": any(setting.restart_needed for setting in settings),
     }
