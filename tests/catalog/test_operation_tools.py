@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from looseleaf.catalog.operation_tools import (
     pick_tool,
     tools_of,
 )
-from looseleaf.errors import Forbidden, InvalidArgument
+from looseleaf.errors import Conflicted, Forbidden, InvalidArgument
 from looseleaf.errors.operations import ToolMissing
 from looseleaf.errors.pages import AgentMissing, AssembledText, DailyMemoryOff
 from looseleaf.values import replace
@@ -49,6 +51,44 @@ def test_the_small_set_is_part_of_the_full_one(workspace: Workspace) -> None:
     small = list_operation_tools(workspace.context, full=False)
     assert tuple(tool.name for tool in small) == SMALL
     assert set(SMALL) < {tool.name for tool in list_operation_tools(workspace.context)}
+
+
+def test_the_small_set_is_brief(workspace: Workspace) -> None:
+    """Every request carries it: of prompts, only the kind of session, and no sentence twice."""
+    tools = {tool.name: tool for tool in list_operation_tools(workspace.context, full=False)}
+    prompts = [tools[name] for name in ("compose_prompt", "explain_prompt")]
+    texts = []
+    for tool in prompts:
+        properties = tool.parameters(is_scoped=True)["properties"]
+        assert set(properties) == {"mode"}
+        texts += [tool.summary, *(shape["description"] for shape in properties.values())]
+        assert "agent" in tool.parameters(is_scoped=False)["properties"]
+    assert len(set(texts)) == len(texts) == 4
+    full = {tool.name: tool for tool in list_operation_tools(workspace.context)}
+    assert "pipeline" in full["compose_prompt"].parameters(is_scoped=True)["properties"]
+    carried = [
+        {"name": tool.name, "description": tool.summary, "schema": tool.parameters(is_scoped=True)}
+        for tool in tools.values()
+    ]
+    assert len(json.dumps(carried, separators=(",", ":"))) < 8_000
+
+
+def test_a_change_names_versions_by_short_ids(acting: Context) -> None:
+    """Which the next change may name, as well as the whole hash that a read gives."""
+    saved: Any = call(acting, "append_agent_memory", section="Facts", content="- one")
+    assert (len(saved["hash"]), len(saved["previous"])) == (12, 12)
+    page: Any = call(acting, "get_agent_memory")
+    assert len(page["hash"]) == 64
+    assert page["hash"].startswith(saved["hash"])
+    change = {"section": "Facts", "content": "- two"}
+    second: Any = call(acting, "update_agent_memory", **change, if_match=saved["hash"])
+    assert second["previous"] == saved["hash"]
+    for stale in (saved["hash"], page["hash"], second["hash"][:11], "0" * 12):
+        with pytest.raises(Conflicted):
+            call(acting, "update_agent_memory", **change, if_match=stale)
+    page = call(acting, "get_agent_memory")
+    change["content"] = "- three"
+    assert call(acting, "update_agent_memory", **change, if_match=page["hash"])
 
 
 def test_appending_is_a_tool_apart_from_replacing() -> None:

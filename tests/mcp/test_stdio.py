@@ -233,8 +233,8 @@ def test_nothing_but_the_protocol_reaches_standard_output(root: Path, tmp_path: 
 
 # What a server over stdio may have imported, besides Looseleaf, when it has listed its tools.
 ALLOWED = """
-__future__ _collections _datetime _functools _heapq _json _operator _queue
-_sre _weakrefset collections collections.abc copyreg datetime enum errno fcntl functools
+__future__ _collections _contextvars _datetime _functools _heapq _json _operator _queue
+_sre _weakrefset collections collections.abc contextvars copyreg datetime enum errno fcntl functools
 gc heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
 re re._casefix re._compiler re._constants re._parser reprlib threading types unicodedata
 """
@@ -465,6 +465,11 @@ def test_a_server_without_its_workspace_starts_and_each_tool_says_what_to_mend(
     instructions = ask(INITIALIZE)["instructions"]
     assert "cannot be reached" in instructions
     assert len(ask(request(2, "tools/list"))["tools"]) == len(SMALL)
+    assert ask(request(7, "resources/list")) == {"resources": []}
+    assert ask(request(8, "resources/templates/list")) == {"resourceTemplates": []}
+    assert [item["name"] for item in ask(request(9, "prompts/list"))["prompts"]] == [
+        "start-session"
+    ]
     refused = ask(request(3, "tools/call", **call))
     assert refused["isError"]
     assert refused["structuredContent"]["code"] == "workspace_missing"

@@ -44,6 +44,21 @@ def test_what_fits_is_not_touched(workspace: Workspace) -> None:
     assert fit_to_host(assembly, HostLimit()) is assembly
 
 
+def test_a_host_with_a_memory_of_its_own_is_told_which_is_which(workspace: Workspace) -> None:
+    """Before the first page; no other host has a word about it."""
+    texts = {}
+    for host in HOSTS:
+        document = to_json_value(
+            compose_prompt(workspace.context, "chat", format="hook", host=host)
+        )
+        texts[host] = document["hookSpecificOutput"]["additionalContext"]
+    told = {host: text.find("its auto memory") for host, text in texts.items()}
+    assert 0 < told.pop("claude-code") < texts["claude-code"].index("<page file=")
+    assert set(told.values()) == {-1}
+    explained = explain_prompt(workspace.context, "chat", host="claude-code")
+    assert "host-memory" in [item.directive for item in explained.candidates]
+
+
 @pytest.mark.parametrize("host", LIMITS)
 def test_a_host_that_takes_all_gets_all(workspace: Workspace, host: str) -> None:
     """What does not fit into the limit of the others."""
@@ -65,7 +80,7 @@ def test_soul_user_and_memory_are_whole_before_others(workspace: Workspace, host
     assert "I am Ada" in text
     assert "Eve.\n" * 20 in text
     notice = text.rpartition("\n\n[")[2]
-    assert "Left out: RULES.md." in notice
+    assert "RULES.md. Read the rest" in notice
     assert "get_agent_memory" in notice
     assert "memory read FILE --agent ada`" in notice
     assert "looseleaf prompt check --hook" in document["systemMessage"]
@@ -188,13 +203,14 @@ def test_whatever_the_pages_the_output_fits(
     document = to_json_value(formats.build_document(given, "hook"))
     assert host_size(encode_document(document, indent=None), host) <= characters
     assert limit.output_size(given) <= characters
-    names = [piece.name for piece in given.pieces][: len(given_pieces)]
+    names = [piece.name for piece in given.pieces if piece.name != "host-memory"]
+    names = names[: len(given_pieces)]
     assert names == [piece.name for piece in given_pieces]
     whole = set(assembly.messages)
     for piece in given.pieces:
         assert (
             piece.text in whole
-            or piece.name in (*given.truncated, "host-limit", "")
+            or piece.name in (*given.truncated, "host-limit", "host-memory", "")
             or not piece.text
         )
 

@@ -14,6 +14,7 @@ from looseleaf.catalog.operation_tools import (
     cut_long_text,
     list_operation_tools,
     pick_tool,
+    shorten_versions,
     wrap_result,
 )
 from looseleaf.catalog.resolution import find_operation
@@ -92,7 +93,8 @@ def call_tool(context: Context, tool: OperationTool, json_arguments: Mapping[str
             properties = tool.parameters(is_scoped=bool(agent_id))["properties"]
             raise InvalidArgument(name, f"{tool.name} takes {', '.join(properties) or 'none'}")
     arguments = {**tool.defaults, **model_arguments, **tool.implied_arguments}
-    return cut_long_text(invoke(context, tool.operation, arguments))
+    result = cut_long_text(invoke(context, tool.operation, arguments))
+    return result if tool.operation.read_only else shorten_versions(result)
 
 
 def _resolve_guess(name: str, parameters: set[str]) -> str:

@@ -6,6 +6,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas import build_input_schema, build_result_schema
 from looseleaf.catalog.signature import ORIGIN, ORIGIN_SCHEMA, takes_origin
 from looseleaf.errors.operations import ToolMissing
+from looseleaf.memory.store import shorten_version
 from looseleaf.values import FrozenDict, built_once, replace, value
 
 TYPE_CHECKING = False
@@ -43,6 +44,18 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
 # Each page has a layer where prompts and searches look for it. A model that has another choice puts
 # facts where nothing finds them. A search through copies of pages would give it each fact twice.
 _NOT_IN_SMALL = ("layer", "copies")
+# Every request carries the small set. A coding agent asks for its own memory as it stands now, so
+# these tools have there what is said of them here: a summary, and arguments with their texts.
+_BRIEF: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "compose_prompt": (
+        "Return your whole memory as a session starts with it: who you are and what you know.",
+        {"mode": "The kind of session: chat, pipeline, system or a mode of your own."},
+    ),
+    "explain_prompt": (
+        "List what the memory of a session is made of: pages given or left out, by which rule.",
+        {"mode": "The kind of session, as in compose_prompt."},
+    ),
+}
 _RIGHTS = "who may do what is decided by people"
 _APPROVED_BY_PEOPLE = "a bundle brings policies and workflows, which people approve"
 _NOT_FOR_MODELS = {  # by permission
@@ -83,6 +96,7 @@ class Variant:
     """One of several tools that an operation becomes, each with its own consequences.
 
     `defaults` opens a fixed argument to the model: the call that it makes without one.
+    `descriptions` says what an argument is for this tool alone.
     """
 
     name: str
@@ -92,6 +106,7 @@ class Variant:
     destructive: bool = False
     idempotent: bool = False
     defaults: Mapping[str, str] = FrozenDict()
+    descriptions: Mapping[str, str] = FrozenDict()
 
 
 # Appending loses nothing, and replacing may: clients ask a person only before a replacement.
@@ -103,6 +118,7 @@ VARIANTS = {
             "lost.",
             fixed_arguments={"mode": "append"},
             hidden_arguments=("if_match", "allow_shrink"),
+            descriptions={"content": "The Markdown lines to add, without the section's header."},
         ),
         Variant(
             name="update_agent_memory",
@@ -110,6 +126,7 @@ VARIANTS = {
             fixed_arguments={"mode": "set"},
             destructive=True,
             idempotent=True,
+            descriptions={"content": "The whole new Markdown of the section, without its header."},
         ),
     ),
     "datamachine/daily-memory-write": (
@@ -118,6 +135,7 @@ VARIANTS = {
             summary="Add lines to one day of the journal; without a date, today in UTC.",
             fixed_arguments={"mode": "append"},
             hidden_arguments=("if_match", "allow_shrink"),
+            descriptions={"content": "The Markdown lines to add to the day."},
         ),
         # Agents know this name as the ability that appends unless the call says otherwise.
         Variant(
@@ -144,6 +162,7 @@ class OperationTool:
     destructive: bool
     idempotent: bool
     defaults: Mapping[str, str]  # that the operation needs and a model may leave out
+    descriptions: Mapping[str, str] = FrozenDict()  # of arguments, instead of the operation's
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -193,6 +212,8 @@ class OperationTool:
             properties[ORIGIN] = ORIGIN_SCHEMA
         for name, default in self.defaults.items():
             properties[name] = {**properties[name], "default": default}
+        for name, description in self.descriptions.items():
+            properties[name] = {**properties[name], "description": description}
         return {**shape, "properties": properties, "required": required}
 
 
@@ -233,6 +254,7 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
             destructive=variant.destructive,
             idempotent=variant.idempotent,
             defaults=variant.defaults,
+            descriptions=variant.descriptions,
         )
         for variant in variants
     )
@@ -266,7 +288,13 @@ def _list_all_tools(operations: OperationList) -> tuple[OperationTool, ...]:
 def _without_choice(tool: OperationTool) -> OperationTool:
     """Return a tool as the small set has it."""
     properties = build_input_schema(tool.operation)["properties"]
-    hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
+    if tool.name in _BRIEF:
+        summary, texts = _BRIEF[tool.name]
+        # Agent and user are for a server of several agents, and nothing that one agent may choose.
+        hidden_names = tuple(name for name in properties if name not in (*texts, *_SCOPE))
+        tool = replace(tool, summary=summary, descriptions=texts)
+    else:
+        hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
     return replace(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))
 
 
@@ -310,6 +338,7 @@ def _without(shape: dict[str, Any], hidden_names: set[str]) -> dict[str, Any]:
 
 MOST_CHARACTERS = 100_000  # of one text in a result, so that it fits into a context window
 RESULT = "result"  # the name of a result that is no object
+_VERSIONS = ("hash", "previous")  # the fields of a result that name versions of a page
 # The additional fields of a result whose text was cut.
 _EXCERPT_FIELDS: Schema = {
     "truncated": {"type": "boolean"},
@@ -325,6 +354,19 @@ def cut_long_text(result: Any) -> Any:  # noqa: ANN401 - any JSON
     text = result["content"]
     excerpt = {"content": text[:MOST_CHARACTERS], "truncated": True, "content_length": len(text)}
     return {**result, **excerpt, "hint": "Read one section of it, or search in it."}
+
+
+def shorten_versions(result: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Shorten the versions that a change names, which a model copies digit by digit if at all.
+
+    The short id may stand in `if_match`; a read of the page and its history have the whole one.
+    """
+    if not isinstance(result, dict):
+        return result
+    return {
+        name: shorten_version(field) if name in _VERSIONS and isinstance(field, str) else field
+        for name, field in result.items()
+    }
 
 
 def wrap_result(operation: Operation, result: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON

@@ -377,8 +377,8 @@ INFORMATION = {
 }
 _INSTRUCTIONS = """\
 This is your lasting memory, kept as Markdown pages that people read and edit too.
-If no page of it is in this conversation (a line that begins <page), call compose_prompt first\
-{trust}.
+Pages of it in this conversation (page file="MEMORY.md" and others) are loaded: do not ask for them
+again. Only if there are none, call compose_prompt first{trust}.
 What will matter later goes into a section of MEMORY.md: append_agent_memory.
 Correct what is no longer true: update_agent_memory.
 {journal}
@@ -443,14 +443,24 @@ def answer_without_workspace(
 ) -> dict[str, Any]:
     """Answer a request while the workspace is away; raise its error if only that can be said.
 
-    The list of tools stays, and each call says what is wrong: a host goes on without memory.
+    The lists can be given, and each call says what is wrong: a host goes on without memory. Gemini
+    CLI drops the tools of a server that answers another list with an error.
     """
+    if method in _LISTS_WITHOUT_WORKSPACE:
+        return {**_LISTS_WITHOUT_WORKSPACE[method]}
     if method == "tools/list":
         return {"tools": [*features.scoped_descriptions]}
     if method == "tools/call":
         text_of(params, "name")
         return build_failure(error.code, str(error), _find_mending(error))
     raise error
+
+
+_LISTS_WITHOUT_WORKSPACE: dict[str, dict[str, Any]] = {
+    "prompts/list": {"prompts": [PROMPT]},
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+}
 
 
 def _find_mending(error: LooseleafError) -> str:

@@ -53,7 +53,7 @@ class Found:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"Found({len(self.content)} bytes, {self.hash[:12]})"
+        return f"Found({len(self.content)} bytes, {shorten_version(self.hash)})"
 
 
 @value
@@ -103,10 +103,12 @@ class Precondition:
 
     match: tuple[str, ...] | None = None  # one of these
     none_match: tuple[str, ...] | None = None  # none of these
+    is_short: bool = False  # whether `match` names versions by their short ids
 
     def holds(self, actual: str) -> bool:
         """Return whether a change may replace this version; "" means that there is no page."""
-        if self.match is not None and not _matches_version(self.match, actual):
+        present = shorten_version(actual) if self.is_short else actual
+        if self.match is not None and not _matches_version(self.match, present):
             return False
         return self.none_match is None or not _matches_version(self.none_match, actual)
 
@@ -123,10 +125,21 @@ def _matches_version(versions: tuple[str, ...], actual: str) -> bool:
 
 
 def build_precondition(version: str) -> Precondition:
-    """Return the condition that a page has this version, or does not exist (`ABSENT`)."""
+    """Return the condition that a page has this version, or does not exist (`ABSENT`).
+
+    A version may be given by its short id.
+    """
     if version == ABSENT:
         return Precondition(none_match=(ANY_VERSION,))
-    return Precondition(match=(version,))
+    return Precondition(match=(version,), is_short=len(version) == _SHORT)
+
+
+_SHORT = 12  # digits; two versions of one page share them once in 10**14
+
+
+def shorten_version(version: str) -> str:
+    """Return the short id of a version; "" stays as it is."""
+    return version[:_SHORT]
 
 
 @value

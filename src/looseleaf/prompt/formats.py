@@ -207,6 +207,16 @@ class HostLimit:
         return self.count(assembly.text) + _ENVELOPE
 
 
+# A program with a memory of its own gives the rules of that memory in the same request.
+_OTHER_MEMORIES = {
+    "claude-code": (
+        "Claude Code may give another memory in this request: its auto memory, a folder with a "
+        "MEMORY.md of its own, and rules of its own. The pages below are this memory: what is to "
+        "be remembered goes here, by the tools of Looseleaf (append_agent_memory)."
+    )
+}
+
+
 def _say_nothing(_view: object) -> tuple[Text, ...]:
     return ()
 
@@ -216,8 +226,29 @@ HOST_LIMIT = Directive(
 )
 
 
+HOST_MEMORY = Directive(
+    name="host-memory",
+    priority=11,
+    make=_say_nothing,
+    varies="content",
+    description="Tell this memory from the program's own.",
+)
+
+
+def _tell_apart(assembly: Assembly, host: str) -> Assembly:
+    """Return a prompt that says which memory it is, for a host with a memory of its own."""
+    text = _OTHER_MEMORIES.get(host, "")
+    if not (text and assembly.text):
+        return assembly
+    at = sum(1 for piece in assembly.pieces if piece.directive.priority < HOST_MEMORY.priority)
+    note = Piece(HOST_MEMORY, Text(text), text)
+    pieces = (*assembly.pieces[:at], note, *assembly.pieces[at:])
+    return Assembly(assembly.request, pieces, assembly.moment, truncated=assembly.truncated)
+
+
 def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
     """Return a prompt that the host takes whole; pages stay in their order."""
+    assembly = _tell_apart(assembly, limit.host)
     if limit.output_size(assembly) <= limit.characters:
         return assembly
     careful = _Fitting(assembly, limit).fit()

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME")
+VARIABLES = (
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "XDG_CONFIG_HOME",
+)
 
 
 @pytest.fixture

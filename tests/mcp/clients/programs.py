@@ -166,16 +166,16 @@ def _list_tool_names(tools: list[dict[str, Any]], before: str = "") -> Iterator[
 
 
 def run_session(
-    program: Program, bin_folder: Path, home: Path, prompt: str, model: Model
+    program: Program, bin_folder: Path, home: Path, prompt: str, model: Model, folder: Path
 ) -> Session:
-    """Ask a program something in its project and wait until it has done."""
+    """Ask a program something in a folder and wait until it has done."""
     provider = program.provider()
     provider.model = model
     with serve_script(provider) as server:
         words = program.words(prompt, server.url)
         command = [str(bin_folder / words[0]), *words[1:]]
         variables = {**build_environment(home), **program.variables(server.url)}
-        with _run_process(command, variables, home / "project") as process:
+        with _run_process(command, variables, folder) as process:
             output, errors = process.communicate(timeout=SECONDS)
     requests = [request for request in server.requests if request.get("tools")]
     return Session(words, requests, output, errors, process.returncode)
@@ -293,7 +293,7 @@ def _build_gemini_variables(url: str) -> dict[str, str]:
 def _approve_gemini_folder(_bin: Path, home: Path, project: Path) -> None:
     """Write what the program writes when a person trusts a folder, and how it signs in."""
     trust_file = home / ".gemini" / "trustedFolders.json"
-    trust_file.write_text(json.dumps({str(project): "TRUST_FOLDER"}))
+    trust_file.write_text(json.dumps({str(project.parent): "TRUST_FOLDER"}))
     file = home / ".gemini" / "settings.json"
     off = {"privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
     login = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
@@ -365,12 +365,18 @@ class Connection:
         """How the program is asked."""
         return PROGRAMS[self.client]
 
-    def looseleaf(self, *words: str) -> str:
-        """Run our own command as the person whose home it is."""
+    @property
+    def home(self) -> Path:
+        """The home folder of the person, with a project in it."""
+        return self.folder / "home"
+
+    def looseleaf(self, *words: str, project: str = "") -> str:
+        """Run our own command as the person whose home it is, in a project."""
         root = {"LOOSELEAF_ROOT": str(self.folder / "memory")}
         result = subprocess.run(
             [str(LOOSELEAF), *words],
-            env={**build_environment(self.folder / "home"), **root},
+            env={**build_environment(self.home), **root},
+            cwd=self.home / project if project else None,
             capture_output=True,
             text=True,
             check=True,
@@ -382,12 +388,19 @@ class Connection:
         self.looseleaf("init", str(self.folder / "memory"), "--agent", "ada")
         self.looseleaf("memory", "append", "Lessons Learned", f"- {fact}")
         self.install_output = self.looseleaf("mcp", "install", "--client", self.client, "--yes")
-        home = self.folder / "home"
-        self.program.approve(self.bin_folder, home, home / "project")
+        self.program.approve(self.bin_folder, self.home, self.home / "project")
 
-    def ask(self, prompt: str, *calls: tuple[str, dict[str, Any]], text: str = "All right.") -> str:
-        """Have one session; return the text of its first request."""
+    def ask(
+        self,
+        prompt: str,
+        *calls: tuple[str, dict[str, Any]],
+        text: str = "All right.",
+        project: str = "project",
+    ) -> str:
+        """Have one session in a project; return the text of its first request."""
         model = Model(calls, text)
-        session = run_session(self.program, self.bin_folder, self.folder / "home", prompt, model)
+        folder = self.home / project
+        folder.mkdir(exist_ok=True)
+        session = run_session(self.program, self.bin_folder, self.home, prompt, model, folder)
         self.sessions.append(session)
         return json.dumps(session.first, ensure_ascii=False)

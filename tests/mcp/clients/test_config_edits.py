@@ -379,6 +379,106 @@ def test_what_is_to_approve_is_said(
     assert any(line.startswith("To approve: ") and approval in line for line in lines)
 
 
+def test_the_own_memory_of_a_program_is_switched_off_and_on(run: Run, home: Path) -> None:
+    """Only if a person says so, shown before it is written; the install says that there are two."""
+    words = ("mcp", "install", "--client", "claude-code")
+    file = home / ".claude" / "settings.json"
+    said = run(*words, "--yes").text
+    assert "Claude Code has a memory of its own, too; --own-memory off switches it off." in said
+    assert "looseleaf import ~/.claude/projects/PROJECT/memory" in said
+    assert "autoMemoryEnabled" not in file.read_text()
+    before = file.read_text()
+    off = run(*words, "--own-memory", "off", "--yes").text
+    assert '+  "autoMemoryEnabled": false' in off
+    assert "of its own, too" not in off
+    assert json.loads(file.read_text())["autoMemoryEnabled"] is False
+    assert '"autoMemoryEnabled": false' in run(*words, "--own-memory", "off", "--print").text
+    run(*words, "--own-memory", "on", "--yes")
+    assert file.read_text() == before
+    run(*words, "--own-memory", "off", "--yes")
+    gone = run("mcp", "uninstall", "--client", "claude-code", "--yes").text
+    assert "Its own memory is off; to have it again" in gone
+    assert json.loads(file.read_text()) == {"autoMemoryEnabled": False}
+    run("mcp", "uninstall", "--client", "claude-code", "--own-memory", "on", "--yes")
+    assert not file.parent.exists()
+    refused = run("mcp", "install", "--client", "codex", "--own-memory", "off", "--yes")
+    assert refused.code == 2
+    assert "Codex has no memory of its own" in refused.err
+
+
+def test_a_person_is_asked_about_two_memories(on_terminal: Run, home: Path) -> None:
+    """Before the change is shown and a second question asked."""
+    words = ("mcp", "install", "--client", "claude-code")
+    done = on_terminal(*words, prompt=b"[y/N]", keys=b"y\n")
+    assert "Switch that one off, so that there is one memory?" in done.text + done.err
+    if done.code == 0:
+        assert json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
+
+
+URL = "https://memory.test/mcp?agent=ada"
+HEADER = {
+    "claude-code": "Bearer ${LOOSELEAF_TOKEN}",
+    "gemini": "Bearer $LOOSELEAF_TOKEN",
+    "opencode": "Bearer {env:LOOSELEAF_TOKEN}",
+    "cursor": "Bearer ${env:LOOSELEAF_TOKEN}",
+    "vscode": "Bearer ${env:LOOSELEAF_TOKEN}",
+}
+
+
+@pytest.mark.parametrize("client", [name for name in CLIENTS if CLIENTS[name].remote_entry])
+def test_a_program_is_connected_to_a_server(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    """By its address; the token is in no file, and the hook asks the same server."""
+    monkeypatch.setenv("LOOSELEAF_TOKEN", "very-secret")
+    remote = ("--remote", "https://memory.test", "--agent", "ada")
+    said = run("mcp", "install", "--client", client, *remote, "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert "It reads the token from LOOSELEAF_TOKEN" in said.text
+    entry = servers(client, home / FILES[client])["looseleaf"]
+    assert entry.get("url", entry.get("httpUrl")) == URL
+    if client == "codex":
+        assert entry["bearer_token_env_var"] == "LOOSELEAF_TOKEN"
+    else:
+        assert entry["headers"] == {"Authorization": HEADER[client]}
+    assert not [item for item in home.rglob("*") if item.is_file() and b"very" in item.read_bytes()]
+    rows = run("mcp", "status", "--format", "json").json["clients"]
+    (row,) = [row for row in rows if row["name"]]
+    assert (row["workspace"], row["agent"], row["problems"]) == (URL.partition("?")[0], "ada", [])
+    hook = {"": "unknown"}.get(CLIENTS[client].hooks, "yes")
+    assert row["hook"] == ("not trusted" if client == "codex" else hook)
+    if client in HOOK_FILES:
+        (command,) = hook_commands(home / HOOK_FILES[client])
+        assert "--remote https://memory.test --agent ada --by-folder" in command
+    install(run, client)  # of this machine again: the hook of the server goes
+    if client in HOOK_FILES:
+        assert len(hook_commands(home / HOOK_FILES[client])) == 1
+    run("mcp", "install", "--client", client, *remote, "--yes")
+    run("mcp", "uninstall", "--client", client, "--yes")
+    assert not [item for item in home.rglob("*") if item.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--tools", "full"), "the token and mcp_tools"),
+        (("--all-agents",), "the token and mcp_tools"),
+        (("--token", "x"), "No file of a program has the token"),
+        (("--client", "claude-desktop"), "only on its own screen"),
+        (("--remote", "http://memory.test"), "use https"),
+    ],
+)
+def test_what_a_server_decides_is_refused(
+    run: Run, home: Path, words: tuple[str, ...], reason: str
+) -> None:
+    """With the way that there is, and nothing is written."""
+    remote = ("--client", "cursor", "--remote", "https://memory.test")
+    done = run("mcp", "install", *remote, *words, "--yes")
+    assert done.code == 2
+    assert reason in done.err
+    assert not list(home.iterdir())
+
+
 def test_a_person_is_asked(on_terminal: Run, home: Path) -> None:
     """And may say no."""
     no = on_terminal("mcp", "install", "--client", "cursor", prompt=b"[y/N]", keys=b"n\n")
@@ -462,7 +562,7 @@ def test_a_linked_file_is_changed_where_it_lies(run: Run, home: Path, tmp_path: 
 def test_a_file_that_has_just_changed_is_not_overwritten(home: Path) -> None:
     """Programs rewrite their own configuration, too; what was written before is undone."""
     plan = ClientSetup(
-        CLIENTS["claude-code"], "looseleaf", words=("looseleaf",), hook=("looseleaf",)
+        client=CLIENTS["claude-code"], name="looseleaf", words=("looseleaf",), hook=("looseleaf",)
     )
     settings = home / ".claude" / "settings.json"
     settings.parent.mkdir()

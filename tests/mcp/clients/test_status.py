@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.mcp.clients.programs import CLIENTS
-from looseleaf.mcp.clients.status import has_project_hook
+from looseleaf.mcp.clients.status import has_project_hook, read_own_memory
 from tests.cli.fixtures import Run
 
 
@@ -91,6 +91,58 @@ def test_one_of_two_hooks_is_silent_or_both_are_reported(run: Run, home: Path) -
     assert "run `looseleaf mcp install --client claude-code` again" in done.err
     assert run(*install).err == ""
     assert hooks() == {"user": "silent here", "project": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "variable", "state"),
+    [
+        ({}, "", "on"),
+        ({}, "1", "off"),
+        ({}, "0", "on"),
+        ({".claude/settings.json": "{}"}, "", "on"),
+        ({"home/.claude/settings.json": '{"autoMemoryEnabled": false}'}, "", "off"),
+        (
+            {
+                "home/.claude/settings.json": '{"autoMemoryEnabled": false}',
+                ".claude/settings.json": '{"autoMemoryEnabled": true}',
+            },
+            "",
+            "on",
+        ),
+        (
+            {
+                ".claude/settings.json": '{"autoMemoryEnabled": true}',
+                ".claude/settings.local.json": '{"autoMemoryEnabled": false}',
+            },
+            "",
+            "off",
+        ),
+        ({".claude/settings.json": '{"autoMemoryEnabled": '}, "", "on"),
+    ],
+)
+def test_the_own_memory_of_claude_code_is_shown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: dict[str, str],
+    variable: str, state: str,
+) -> None:  # fmt: skip
+    """On unless the variable or the innermost of its files says otherwise."""
+    assert home.exists()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", variable)
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert read_own_memory(CLIENTS["claude-code"]) == state
+    assert read_own_memory(CLIENTS["codex"]) == ""
+
+
+def test_two_memories_of_a_program_stand_in_the_status(run: Run, home: Path) -> None:
+    """Until one of them is switched off."""
+    assert home.exists()
+    words = ("mcp", "install", "--client", "claude-code", "--yes")
+    run(*words)
+    assert "connected; Claude Code's own memory is on, too" in run("mcp", "status").text
+    run(*words, "--own-memory", "off")
+    assert "own memory" not in run("mcp", "status").text
 
 
 def test_a_project_that_codex_does_not_trust_has_no_hook(run: Run, home: Path) -> None:

@@ -142,6 +142,7 @@ def show_prompt(  # noqa: PLR0913 - one for each option
         return {**prompt}
 
     if hook:
+        options.patience = options.patience or _MOST_SECONDS
         try:
             document = {}
             if not by_folder or _choose_agent(options, host or ""):
@@ -165,12 +166,14 @@ def _choose_agent(options: SharedOptions, host: str) -> bool:
     folder = _read_session_folder(host)
     if has_project_hook(host, folder):
         return False
-    agent = find_project_agent(options.workspace().settings.projects, folder)
-    options.agent = agent or options.agent
+    if not options.server:  # whose address names the agent, in the server's entry too
+        agent = find_project_agent(options.workspace().settings.projects, folder)
+        options.agent = agent or options.agent
     return True
 
 
 _MOVED = " If it was moved: looseleaf mcp install again, with --root."
+_MOST_SECONDS = 10.0  # that a session waits for a server
 _MOST_INPUT = 1_000_000  # bytes
 _SECONDS = 2  # a host that has nothing to say may leave the pipe open
 

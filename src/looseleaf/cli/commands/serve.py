@@ -28,10 +28,12 @@ from looseleaf.mcp.clients.programs import (
     BY_FOLDER,
     CLIENTS,
     NAME,
+    TOKEN,
     build_hook_command,
+    build_mcp_address,
     resolve_stable_command,
 )
-from looseleaf.mcp.clients.status import Status, read_status
+from looseleaf.mcp.clients.status import Status, read_own_memory, read_status
 from looseleaf.values import as_dict, replace
 from looseleaf.workspace import Workspace
 
@@ -154,6 +156,11 @@ name_option = click.option(
 print_option = click.option(
     "--print", "action", flag_value="print", help="Print the entries and change nothing."
 )
+own_memory_option = click.option(
+    "--own-memory",
+    type=click.Choice(["on", "off"]),
+    help="Switch the program's own memory on or off, if it has one.",
+)
 dry_option = click.option(
     "--dry-run", "action", flag_value="dry-run", help="Show the change and make none."
 )
@@ -172,28 +179,44 @@ yes_option = click.option("--yes", "action", flag_value="yes", help="Do not ask.
 @project_option
 @name_option
 @click.option("--no-hook", is_flag=True, help="Only the server; sessions start without memory.")
+@own_memory_option
 @print_option
 @dry_option
 @yes_option
 @with_shared_options("agent", "user")
-def install_client(
+def install_client(  # noqa: PLR0913 - one for each option
     options: SharedOptions, client: str, tools: str, name: str, *, all_agents: bool, project: bool,
-    no_hook: bool, action: str | None,
+    no_hook: bool, own_memory: str | None, action: str | None,
 ) -> None:  # fmt: skip
     """Connect a program: its server and its hook.
 
     Shows the change to the program's configuration first, and asks. The hook, if the program has
-    hooks, gives a session its memory at the start; the server gives the session the tools.
+    hooks, gives a session its memory at the start; the server gives the session the tools. A
+    program with a memory of its own then has two, unless --own-memory off switches that one off.
+
+    With --remote, the program reaches a server over HTTP, with the token that the variable
+    LOOSELEAF_TOKEN has when it starts.
     """
-    require_local(options, NOT_REMOTE)
-    plan = ClientSetup(CLIENTS[client], name, project)
+    plan = ClientSetup(
+        client=CLIENTS[client], name=name, project=project, own_memory=own_memory or ""
+    )
     check_plan(plan)
-    plan = _with_commands(plan, options, tools, all_agents=all_agents)
+    if options.server:
+        plan = _with_address(plan, options, is_local=all_agents or tools != "small")
+    else:
+        plan = _with_commands(plan, options, tools, all_agents=all_agents)
     if no_hook:
         plan = replace(plan, hook=())
+    if own_memory is None and action is None and _offer_one_memory(plan):
+        plan = replace(plan, own_memory="off")
     if action == "print":
         _print_entries(plan)
-        return
+    else:
+        _install(plan, options, action)
+
+
+def _install(plan: ClientSetup, options: SharedOptions, action: str | None) -> None:
+    """Write the entries of a program, and say what a person must know."""
     try:
         edits = plan_edits(plan)
     except Invalid as error:
@@ -204,13 +227,14 @@ def install_client(
         say(f"{plan.client.title} has it already: {plan.server_file}")
         return
     if _write_edits(edits, action):
-        # The database is created here, since creating it takes three times the memory of a server.
-        options.workspace().accounts()
+        if plan.words:
+            # Created here, since creating a database takes three times the memory of a server.
+            options.workspace().accounts()
         say(f"{plan.client.title} starts it from now on; restart it if it is running.")
-    for line in _list_approvals(plan):
+    for line in (*_list_approvals(plan), *_describe_own_memory(plan)):
         say(line)
     for row in read_status():
-        if row.client == client:
+        if CLIENTS[row.client] is plan.client:
             for problem in row.problems:
                 complain(f"{row.file}: {problem}.")
 
@@ -219,18 +243,23 @@ def install_client(
 @client_option
 @project_option
 @name_option
+@own_memory_option
 @dry_option
 @yes_option
 @with_shared_options()
 def uninstall_client(
-    options: SharedOptions, client: str, name: str, *, project: bool, action: str | None
-) -> None:
+    options: SharedOptions, client: str, name: str, *, project: bool, own_memory: str | None,
+    action: str | None,
+) -> None:  # fmt: skip
     """Remove our entries from a program's files.
 
-    Removes the server and its hook. Shows the change first, and asks. All other entries stay.
+    Removes the server and its hook. Shows the change first, and asks. All other entries stay, and
+    so does the switch of the program's own memory, unless --own-memory on removes it.
     """
-    require_local(options, NOT_REMOTE)
-    plan = ClientSetup(CLIENTS[client], name, project)
+    require_local(options, NOT_REMOTE, by_option=True)
+    plan = ClientSetup(
+        client=CLIENTS[client], name=name, project=project, own_memory=own_memory or ""
+    )
     check_plan(plan)
     edits = plan_edits(plan)
     if not edits:
@@ -238,6 +267,8 @@ def uninstall_client(
         return
     if _write_edits(edits, action):
         say(f"{plan.client.title} no longer starts it; restart it if it is running.")
+        if read_own_memory(plan.client) == "off":
+            say("Its own memory is off; to have it again, repeat this with --own-memory on.")
 
 
 @command("status", "looseleaf mcp status", "looseleaf mcp status --format json")
@@ -300,7 +331,10 @@ def assign_project(
 
 def _format_row(row: Status) -> tuple[str, ...]:
     state = "; ".join(row.problems) or ("connected" if row.name else "not connected")
-    agent = (row.agent or "all") + " or by folder" * row.by_folder if row.name else "-"
+    if row.own_memory == "on":
+        state += f"; {CLIENTS[row.client].title}'s own memory is on, too"
+    by_folder = row.by_folder and bool(row.command)
+    agent = (row.agent or "all") + " or by folder" * by_folder if row.name else "-"
     place = (row.client, row.scope, row.name or "-", row.workspace or "-")
     return (*place, agent, row.hook or "-", state)
 
@@ -329,12 +363,32 @@ def _list_approvals(plan: ClientSetup) -> list[str]:
     client = plan.client
     texts = (client.project_approval if plan.project else "", client.approval)
     lines = [f"To approve: {text}" for text in texts if text]
+    if plan.address:
+        lines.append(f"It reads the token from {TOKEN}, which must be set where it is started.")
     if not client.hooks:
         lines.append(
             f"{client.title} has no session-start hook that we know of: its models read the memory "
             "with the tools."
         )
     return lines
+
+
+def _offer_one_memory(plan: ClientSetup) -> bool:
+    """Ask a person at the terminal whether the program's own memory is to be switched off."""
+    if read_own_memory(plan.client) != "on" or sys.stdin is None or not sys.stdin.isatty():
+        return False
+    say(f"{plan.client.title} has a memory of its own, with rules of its own in every session.")
+    return click.confirm("Switch that one off, so that there is one memory?", err=True)
+
+
+def _describe_own_memory(plan: ClientSetup) -> list[str]:
+    """Say how a program with a memory of its own comes to have one memory."""
+    if read_own_memory(plan.client) != "on":
+        return []
+    return [
+        f"{plan.client.title} has a memory of its own, too; --own-memory off switches it off.",
+        "To bring in what it knows: looseleaf import ~/.claude/projects/PROJECT/memory",
+    ]
 
 
 def _with_commands(
@@ -357,10 +411,36 @@ def _with_commands(
     words += ([] if all_agents else by_folder) + user
     if tools != "small":
         words += ["--tools", tools]
-    hook_options = (*by_folder, *user, "--host", plan.client.host)
-    has_hook = agent and plan.client.host
-    hook = build_hook_command(program, workspace.root, agent, *hook_options) if has_hook else []
-    return replace(plan, words=tuple(words), hook=tuple(hook))
+    place = ["--root", workspace.root, "--agent", agent, *by_folder, *user]
+    hook = _build_hook(plan, program, place) if agent else ()
+    return replace(plan, words=tuple(words), hook=hook)
+
+
+def _with_address(plan: ClientSetup, options: SharedOptions, *, is_local: bool) -> ClientSetup:
+    """Add the address of a server, and the command of the hook, which asks that server."""
+    from looseleaf.remote.address import parse_address
+
+    if is_local or options.user is not None:
+        raise Invalid(
+            "--tools, --all-agents and --user are for a workspace on this machine: of a server, "
+            "the token and mcp_tools in its settings decide."
+        )
+    if options.token is not None or options.token_file is not None:
+        raise Invalid(f"No file of a program has the token: it is read from {TOKEN} at each start.")
+    if plan.client.remote_entry is None:
+        raise Invalid(f"{plan.client.title} takes a server by its address only on its own screen.")
+    base = parse_address(options.server, insecure=options.insecure).base
+    agent = options.agent or ""
+    place = ["--remote", base, *(["--agent", agent] if agent else [])]
+    place += ([] if plan.project else [BY_FOLDER]) + ["--insecure"] * options.insecure
+    hook = _build_hook(plan, resolve_stable_command(), place)
+    return replace(plan, address=build_mcp_address(base, agent), hook=hook)
+
+
+def _build_hook(plan: ClientSetup, program: list[str], place: list[str]) -> tuple[str, ...]:
+    """Return the command of the hook, if the program has hooks."""
+    host = plan.client.host
+    return (*build_hook_command(program, place, "--host", host),) if host else ()
 
 
 mcp_group = DefaultGroup(

@@ -81,22 +81,24 @@ const command = %s
 const run = promisify(execFile)
 const sessions = new Map()
 
-async function readMemory(directory) {
+async function readMemory(directory, client) {
   try {
     const running = run(command[0], command.slice(1), { maxBuffer: 1 << 24 })
     running.child.stdin.on("error", () => {})
     running.child.stdin.end(JSON.stringify({ cwd: directory }))
     const output = JSON.parse((await running).stdout)
-    return output.hookSpecificOutput?.additionalContext ?? output.systemMessage ?? ""
+    const message = output.systemMessage
+    if (message) client?.tui?.showToast({ body: { message, variant: "warning" } })?.catch(() => {})
+    return output.hookSpecificOutput?.additionalContext ?? message ?? ""
   } catch (error) {
     return `looseleaf: the memory could not be read: ${error.message}`
   }
 }
 
-export const Looseleaf = async ({ directory }) => ({
+export const Looseleaf = async ({ directory, client }) => ({
   "experimental.chat.system.transform": async (input, output) => {
     const session = input.sessionID ?? ""
-    if (!sessions.has(session)) sessions.set(session, readMemory(directory))
+    if (!sessions.has(session)) sessions.set(session, readMemory(directory, client))
     const memory = await sessions.get(session)
     if (memory) output.system.push(memory)
   },
@@ -188,18 +190,28 @@ class FileEdit:
         return "\n".join(lines)
 
 
-@value
+@value(kw_only=True)
 class ClientSetup:
     """The server and the session-start hook that a program is to have under a name.
 
-    Without `words` the server and its hook are removed.
+    The server is started by `words`, or has an address. Without either, the server and its hook are
+    removed.
     """
 
     client: Client
     name: str
     project: bool = False
     words: tuple[str, ...] = ()
+    address: str = ""
     hook: tuple[str, ...] = ()
+    own_memory: str = ""  # "on" or "off" switches the program's own memory, "" leaves it as it is
+
+    @property
+    def entry(self) -> dict[str, Any] | None:
+        """The entry of the server, or None if it is to be removed."""
+        if self.address and self.client.remote_entry:
+            return self.client.remote_entry(self.address)
+        return self.client.entry([*self.words]) if self.words else None
 
     @property
     def server_file(self) -> str:
@@ -234,7 +246,7 @@ def build_snippets(plan: ClientSetup) -> dict[str, str]:
 
 
 def _build_server_snippet(plan: ClientSetup) -> str:
-    client, entry = plan.client, plan.client.entry([*plan.words])
+    client, entry = plan.client, plan.entry or {}
     if any(file.endswith(".toml") for file in client.project_files):
         return file_formats.format_table(client.key, plan.name, entry)
     return _encode_json({client.key: {plan.name: entry}})
@@ -245,15 +257,18 @@ def _build_hook_snippet(plan: ClientSetup) -> str:
         return ""
     if plan.client.hooks == "plugin":
         return build_plugin([*plan.hook])
-    return _encode_json({"hooks": {"SessionStart": [build_json_hook([*plan.hook])]}})
+    switch = {plan.client.own_memory: False} if plan.own_memory == "off" else {}
+    return _encode_json({**switch, "hooks": {"SessionStart": [build_json_hook([*plan.hook])]}})
 
 
 def check_plan(plan: ClientSetup) -> None:
-    """Refuse a name that some programs do not accept, and a program without project files."""
+    """Refuse a name that some programs do not accept, and what a program does not have."""
     if not _NAME.fullmatch(plan.name):
         raise Invalid(f"Invalid name {plan.name!r}: use letters, digits, - and _, at most 64.")
     if not plan.server_file:
         raise Invalid(f"{plan.client.title} has no configuration of its own for a project.")
+    if plan.own_memory and not plan.client.own_memory:
+        raise Invalid(f"{plan.client.title} has no memory of its own that we know of.")
 
 
 def plan_edits(plan: ClientSetup) -> list[FileEdit]:
@@ -267,8 +282,12 @@ def plan_edits(plan: ClientSetup) -> list[FileEdit]:
         _draft(texts, plan.hook_file, lambda text: _with_hook(plan, text, old_connections))
     if plan.policy_file:
         _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
+    if plan.own_memory:
+        _draft(texts, plan.hook_file, lambda text: _with_own_memory(plan, text))
     return [
-        FileEdit(path, old_texts[path], None if not plan.words and _is_empty(path, text) else text)
+        FileEdit(
+            path, old_texts[path], None if plan.entry is None and _is_empty(path, text) else text
+        )
         for path, text in texts.items()
         if text != old_texts[path]
     ]
@@ -310,11 +329,19 @@ def parse_connections(client: Client, path: str, content: bytes | None) -> dict[
     servers = data.get(client.key) if isinstance(data, dict) else None
     own_servers = {}
     for name, entry in servers.items() if isinstance(servers, dict) else ():
-        connection = read_connection(_argv_of(entry)) or read_address(name, _url_of(entry))
+        if not isinstance(entry, dict):
+            continue
+        connection = parse_entry(name, entry)
         if connection:
-            is_required = isinstance(entry, dict) and entry.get("required") is True
-            own_servers[name] = replace(connection, is_required=is_required)
+            own_servers[name] = connection
     return own_servers
+
+
+def parse_entry(name: str, entry: dict[str, Any]) -> LaunchTarget | None:
+    """Return the Looseleaf server of an entry, or None for any other."""
+    connection = read_connection(_argv_of(entry)) or read_address(name, entry)
+    is_required = entry.get("required") is True
+    return replace(connection, is_required=is_required) if connection else None
 
 
 def read_file(path: str) -> bytes | None:
@@ -361,18 +388,12 @@ def _remove_empty_folders(folder: str) -> None:
             os.rmdir(place)
 
 
-def _argv_of(entry: object) -> list[object]:
-    command = entry.get("command") if isinstance(entry, dict) else None
+def _argv_of(entry: dict[str, Any]) -> list[object]:
+    command = entry.get("command")
     if isinstance(command, list):
         return command
-    arguments = entry.get("args", []) if isinstance(entry, dict) else []
+    arguments = entry.get("args", [])
     return [command, *arguments] if isinstance(arguments, list) else [command]
-
-
-def _url_of(entry: object) -> object:
-    """Return the address of a server that a program does not start itself."""
-    fields = entry if isinstance(entry, dict) else {}
-    return fields.get("url") or fields.get("httpUrl")
 
 
 def _encode_json(data: object) -> str:
@@ -390,7 +411,7 @@ def _draft(texts: dict[str, bytes | None], path: str, change: Any) -> None:  # n
 
 
 def _with_server(plan: ClientSetup, text: str) -> str:
-    client, entry = plan.client, plan.client.entry([*plan.words]) if plan.words else None
+    client, entry = plan.client, plan.entry
     if plan.server_file.endswith(".toml"):
         return file_formats.set_table(text, client.key, plan.name, entry)
     if not isinstance(file_formats.parse(text).data, dict):
@@ -409,7 +430,7 @@ def _with_hook(
     if plan.client.hooks == "plugin":
         return _with_plugin(plan, text)
     own_connections = [old_connections[plan.name]] if plan.name in old_connections else []
-    own_connections += filter(None, [read_connection(plan.words)])
+    own_connections += filter(None, [parse_entry(plan.name, plan.entry or {})])
     other_connections = [
         connection for name, connection in old_connections.items() if name != plan.name
     ]
@@ -418,7 +439,7 @@ def _with_hook(
         if any(_serves(server, hook) for server in other_connections):
             return False
         is_mine = not hook.root or any(_serves(server, hook) for server in own_connections)
-        return is_mine or not plan.words  # removing also takes a hook whose server is gone
+        return is_mine or plan.entry is None  # removing also takes a hook whose server is gone
 
     return set_json_hook(text, [*plan.hook] or None, is_replaced)
 
@@ -432,7 +453,15 @@ def _with_plugin(plan: ClientSetup, text: str) -> str | None:
 def _with_policy(plan: ClientSetup, text: str) -> str | None:
     if text and not is_policy(text):
         raise ValueError("Looseleaf did not write it")
-    return build_policy(plan.name) if plan.words else None
+    return build_policy(plan.name) if plan.entry else None
+
+
+def _with_own_memory(plan: ClientSetup, text: str) -> str:
+    """Switch the program's own memory; it is on where nothing is said."""
+    place = (plan.client.own_memory,)
+    if plan.own_memory == "off":
+        return file_formats.set_value(text, place, False)
+    return file_formats.remove_value(text, place)
 
 
 def _serves(server: LaunchTarget, hook: LaunchTarget) -> bool:

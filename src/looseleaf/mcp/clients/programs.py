@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from looseleaf import settings
 from looseleaf.errors import Invalid
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Entry = Callable[[list[str]], dict[str, Any]]
+    RemoteEntry = Callable[[str], dict[str, Any]]
 
     Files = Callable[[], tuple[str, ...]]
 
 
 NAME = "looseleaf"
+TOKEN = "LOOSELEAF_TOKEN"  # noqa: S105 - the variable that has a token; no file of a program has it
 
 
 @value(kw_only=True)
@@ -28,7 +31,8 @@ class Client:
 
     Of several files, the first that exists is used. `hooks` is "json" for a list of commands in a
     JSON file, "plugin" for a module that the program loads, and "" if the program has no hooks.
-    A policy is a file of our own that lets models use the tools that read and add.
+    A policy is a file of our own that lets models use the tools that read and add. `own_memory` is
+    the setting, in the file of hooks, by which a person switches the program's own memory off.
     """
 
     title: str
@@ -36,12 +40,14 @@ class Client:
     project_files: tuple[str, ...]
     key: str
     entry: Entry
+    remote_entry: RemoteEntry | None = None  # for a server that the program reaches over HTTP
     hooks: str = ""
     hook_files: Files = tuple
     project_hook_files: tuple[str, ...] = ()
     reads_parents: bool = False  # whether a project's files are found from its subfolders, too
     host: str = ""  # the program as a host of hooks, which knows the limit of their output
     policy_files: Files = tuple
+    own_memory: str = ""
     approval: str = ""
     project_approval: str = ""
 
@@ -82,6 +88,29 @@ def _build_listed_entry(command: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": command, "enabled": True}
 
 
+def _build_url_entry(variable: str, **fields: str) -> RemoteEntry:
+    """Return the builder of an entry with a token, as the program names a variable in a text."""
+    header = {"Authorization": f"Bearer {variable}"}
+    return lambda url: {**fields, "url": url, "headers": header}
+
+
+def _build_loaded_url_entry(url: str) -> dict[str, Any]:
+    return {**_build_url_entry(f"${{{TOKEN}}}", type="http")(url), "alwaysLoad": True}
+
+
+def _build_codex_url_entry(url: str) -> dict[str, Any]:
+    return {"url": url, "bearer_token_env_var": TOKEN}
+
+
+def _build_gemini_url_entry(url: str) -> dict[str, Any]:
+    return {"httpUrl": url, "headers": {"Authorization": f"Bearer ${TOKEN}"}}
+
+
+def _build_listed_url_entry(url: str) -> dict[str, Any]:
+    entry = _build_url_entry(f"{{env:{TOKEN}}}", type="remote")(url)
+    return {**entry, "oauth": False, "enabled": True}
+
+
 def _locate_files(variable: str, default_folder: str, *files: str) -> Files:
     return lambda: tuple(
         os.path.join(settings.folder_of(variable, default_folder), file) for file in files
@@ -106,10 +135,12 @@ CLIENTS = {
         project_files=(".mcp.json",),
         key="mcpServers",
         entry=_build_loaded_entry,
+        remote_entry=_build_loaded_url_entry,
         hooks="json",
         hook_files=_locate_claude_settings,
         project_hook_files=(".claude/settings.json",),
         host="claude-code",
+        own_memory="autoMemoryEnabled",
         approval="Claude Code asks before a memory tool is used for the first time.",
         project_approval="Claude Code asks in each project whether the server of its .mcp.json "
         "may start: run `claude` there and answer, or see /mcp. `claude -p` does not ask.",
@@ -120,6 +151,7 @@ CLIENTS = {
         project_files=(".codex/config.toml",),
         key="mcp_servers",
         entry=_build_plain_entry,
+        remote_entry=_build_codex_url_entry,
         hooks="json",
         hook_files=_locate_files("CODEX_HOME", "~/.codex", "hooks.json"),
         project_hook_files=(".codex/hooks.json",),
@@ -137,6 +169,7 @@ CLIENTS = {
         project_files=(".gemini/settings.json",),
         key="mcpServers",
         entry=_build_plain_entry,
+        remote_entry=_build_gemini_url_entry,
         hooks="json",
         hook_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
@@ -155,6 +188,7 @@ CLIENTS = {
         project_files=("opencode.jsonc", "opencode.json"),
         key="mcp",
         entry=_build_listed_entry,
+        remote_entry=_build_listed_url_entry,
         hooks="plugin",
         hook_files=_locate_files("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
         project_hook_files=(".opencode/plugin/{name}.js",),
@@ -167,6 +201,7 @@ CLIENTS = {
         project_files=(".cursor/mcp.json",),
         key="mcpServers",
         entry=_build_plain_entry,
+        remote_entry=_build_url_entry(f"${{env:{TOKEN}}}"),
         approval="Cursor may ask you to switch the server on: Settings, Tools & MCP.",
     ),
     "vscode": Client(
@@ -175,6 +210,7 @@ CLIENTS = {
         project_files=(".vscode/mcp.json",),
         key="servers",
         entry=_build_typed_entry,
+        remote_entry=_build_url_entry(f"${{env:{TOKEN}}}", type="http"),
         approval="VS Code asks whether you trust the server when it starts it for the first time.",
     ),
     "claude-desktop": Client(
@@ -245,9 +281,9 @@ def in_package_cache(prefix: str) -> bool:
     return False
 
 
-def build_hook_command(command: list[str], root: str, agent: str, *options: str) -> list[str]:
+def build_hook_command(command: list[str], place: list[str], *options: str) -> list[str]:
     """Return the command that prints an agent's memory when a session starts."""
-    return [*command, "prompt", "show", "--root", root, "--agent", agent, *options, *_HOOK]
+    return [*command, "prompt", "show", *place, *options, *_HOOK]
 
 
 def read_connection(words: Sequence[object]) -> LaunchTarget | None:
@@ -257,17 +293,25 @@ def read_connection(words: Sequence[object]) -> LaunchTarget | None:
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
     if len(texts) < len(words) or not (is_server or is_hook):
         return None
-    root, agent = (_find_option(texts, name) for name in ("--root", "--agent"))
+    root, agent, server = (_find_option(texts, name) for name in ("--root", "--agent", "--remote"))
+    root = build_mcp_address(server).partition("?")[0] if server else root
     return LaunchTarget(root, agent, texts[0], BY_FOLDER in texts)
 
 
-def read_address(name: str, url: object) -> LaunchTarget | None:
-    """Parse the address of a Looseleaf server, which has no mark but the name of its entry."""
-    if NAME not in name.lower() or not isinstance(url, str):
+def build_mcp_address(base: str, agent: str = "") -> str:
+    """Return the address at which a server speaks MCP, bound to an agent if there is one."""
+    return f"{base}/mcp" + (f"?agent={quote(agent)}" if agent else "")
+
+
+def read_address(name: str, entry: dict[str, Any]) -> LaunchTarget | None:
+    """Parse the address of a Looseleaf server, which only its name and our variable tell."""
+    url = entry.get("url") or entry.get("httpUrl")
+    is_ours = NAME in name.lower() or TOKEN in str(entry)
+    if not is_ours or not isinstance(url, str):
         return None
     address, _, query = url.partition("?")
     agent = next((part[6:] for part in query.split("&") if part.startswith("agent=")), "")
-    return LaunchTarget(address, agent)
+    return LaunchTarget(address, unquote(agent))
 
 
 def _find_option(words: list[str], name: str) -> str:

@@ -40,6 +40,7 @@ class Status:
     command: str = ""
     hook: str = ""  # yes, no, not trusted, silent here, or unknown for a program without hooks
     by_folder: bool = False  # whether the agent of a project comes before the agent
+    own_memory: str = ""  # on or off, for a program with a memory of its own
     problems: tuple[str, ...] = ()
 
 
@@ -78,6 +79,28 @@ def has_project_hook(host: str, folder: str) -> bool:
         for file in _list_files(tuple(project_files))
         if os.path.realpath(file) not in own_files
     )
+
+
+def read_own_memory(client: Client) -> str:
+    """Return whether the program's own memory is "on" or "off" here; "" if it has none."""
+    if not client.own_memory:
+        return ""
+    is_off = settings.read_variable(_OWN_MEMORY_OFF).lower() not in ("", "0", "false", "no", "off")
+    user_file = client.hook_file("", project=False)
+    project_file = client.hook_file("", project=True)
+    # The innermost file that says something decides.
+    for file in (project_file.replace(".json", ".local.json"), project_file, user_file):
+        try:
+            data = file_formats.parse((read_file(file) or b"").decode()).data
+        except (Unavailable, ValueError):
+            continue
+        switch = data.get(client.own_memory) if isinstance(data, dict) else None
+        if isinstance(switch, bool):
+            return "off" if is_off or not switch else "on"
+    return "off" if is_off else "on"
+
+
+_OWN_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 
 
 def _list_folders(client: Client, folder: str) -> list[str]:
@@ -156,7 +179,8 @@ def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
             agent=connection.agent,
             command=connection.command,
             hook=_describe_hook(client, name, connection, project=project),
-            by_folder=connection.by_folder,
+            by_folder=_yields(client, name, connection, project=project),
+            own_memory=read_own_memory(client),
             problems=_list_problems(connection),
         )
         for name, connection in parse_connections(client, file, content).items()
@@ -186,13 +210,26 @@ def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, proje
     file = client.hook_file(name, project=project)
     if not file:
         return UNKNOWN
-    has_hook = any(
-        hook.root == connection.root and connection.agent in ("", hook.agent)
-        for hook in _read_hooks(client, file)
-    )
+    has_hook = bool(_list_own_hooks(client, file, connection))
     if has_hook and client is CLIENTS["codex"] and not _is_trusted(file):
         return NOT_TRUSTED
     return YES if has_hook else NO
+
+
+def _list_own_hooks(client: Client, file: str, connection: LaunchTarget) -> list[LaunchTarget]:
+    """List the hooks of a file that give the memory which a server serves."""
+    return [
+        hook
+        for hook in _read_hooks(client, file)
+        if hook.root == connection.root and connection.agent in ("", hook.agent)
+    ]
+
+
+def _yields(client: Client, name: str, connection: LaunchTarget, *, project: bool) -> bool:
+    """Return whether a project comes before the agent; a server by its address has one agent."""
+    file = client.hook_file(name, project=project)
+    hooks = _list_own_hooks(client, file, connection) if file and not connection.command else []
+    return connection.by_folder or any(hook.by_folder for hook in hooks)
 
 
 def _is_trusted(hook_file: str) -> bool:
