@@ -493,6 +493,7 @@ LOCAL = {
     "mcp install": "mcp install --client codex --print",
     "mcp uninstall": "mcp uninstall --client codex",
     "mcp status": "mcp status",
+    "mcp project": "mcp project",
     "memory paths": "memory paths --format json",
     "memory compose": "memory compose --list",
     "plugins list": "plugins list",

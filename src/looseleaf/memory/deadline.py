@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from contextvars import ContextVar
+from threading import local
 
 from looseleaf.errors import TookTooLong
 
@@ -15,19 +15,29 @@ if TYPE_CHECKING:
 
     Outcome = TypeVar("Outcome")
 
-# A server sets a deadline for each request; the command line, a job and Python have none.
-_end: ContextVar[tuple[float, float]] = ContextVar("deadline", default=(math.inf, math.inf))
+
+class _Work(local):
+    """The end of the work of a thread, and after how many seconds it comes.
+
+    A server sets a deadline for each request; the command line, a job and Python have none.
+    """
+
+    end = seconds = math.inf
+
+
+_work = _Work()
 _is_over = False
 _STEPS = 1000  # of a loop with short steps, between two looks at the clock
 
 
 def run_within(seconds: float, work: Callable[[], Outcome]) -> Outcome:
-    """Run work whose loops raise `TookTooLong` after some seconds."""
-    token = _end.set((time.monotonic() + seconds, seconds))
+    """Run work in this thread whose loops raise `TookTooLong` after some seconds."""
+    before = _work.end, _work.seconds
+    _work.end, _work.seconds = time.monotonic() + seconds, seconds
     try:
         return work()
     finally:
-        _end.reset(token)
+        _work.end, _work.seconds = before
 
 
 def end_all_work() -> None:
@@ -40,6 +50,5 @@ def check_deadline(step: int = 0) -> None:
     """Raise `TookTooLong` if the time is over; a loop with short steps passes their number."""
     if step % _STEPS:
         return
-    end, seconds = _end.get()
-    if time.monotonic() > end or (_is_over and end < math.inf):
-        raise TookTooLong(seconds)
+    if time.monotonic() > _work.end or (_is_over and _work.end < math.inf):
+        raise TookTooLong(_work.seconds)

@@ -276,12 +276,13 @@ def test_a_role_on_the_agent_and_the_capability_are_both_needed(talk: Talk) -> N
         talk.send("Hi", talk.acting(1, capabilities=frozenset()))
     with pytest.raises(LooseleafError):
         talk.send("Hi", talk.acting(2))
-    bound = talk.acting(1, agent_id=2)
-    with pytest.raises(SessionMissing):
-        invoke(bound, SHOW, {"session": session})
     with pytest.raises(Forbidden, match="manage_settings"):
         talk.send("Hi", talk.acting(1), model="echo")
     assert talk.send("Hi", model="echo")["response"] == "Hi"
+    other = talk.workspace.agents.create("bob", owner=1)
+    bound = talk.acting(1, agent_id=other.id)
+    with pytest.raises(SessionMissing):
+        invoke(bound, SHOW, {"session": session})
 
 
 def test_a_viewer_s_conversation_writes_nothing(talk: Talk) -> None:

@@ -69,7 +69,7 @@ def test_an_exported_file_is_read_as_it_was() -> None:
         ({"name": 5}, "name must be string"),
         ({"memory_files": "a.md"}, "memory_files must be array"),
         ({"memory_files": [1]}, r"memory_files\[0\] must be string"),
-        ({"steps": ["ai"]}, "step cannot be saved: it must be object"),
+        ({"steps": ["ai"]}, r"steps\[0\] must be object"),
         ({"steps": [{"type": "ai", "order": 1}]}, "order is not known"),
         ({"flows": {}}, "flows must be array"),
         ({"flows": [{"name": "x"}]}, "slug"),
