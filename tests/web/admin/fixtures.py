@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,13 +36,9 @@ def find_chromium() -> str:
     return next((path for name in names if name and (path := shutil.which(name))), "")
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Start Chromium once for the tests of a file.
-
-    Playwright holds an event loop in the thread of the tests until it is stopped, and no other
-    test of the process could run one of its own meanwhile.
-    """
+@pytest.fixture(scope="session")
+def started_chromium() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop | None]]:
+    """Start Chromium once for all tests of a process; yield it, and the event loop it needs."""
     path = find_chromium()
     if not path:
         pytest.fail(
@@ -48,8 +47,26 @@ def chromium() -> Iterator[Browser]:
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
+        loop = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture
+def chromium(
+    started_chromium: tuple[Browser, asyncio.AbstractEventLoop | None],
+) -> Iterator[Browser]:
+    """Lend Chromium to a test.
+
+    Playwright holds an event loop in the thread of the tests until it is stopped, and would let no
+    other test of the process run one of its own. So its loop is the thread's only meanwhile.
+    """
+    browser, loop = started_chromium
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
 
 
 class Tab:
@@ -86,11 +103,24 @@ class Tab:
 OpenTab = Callable[..., Tab]
 
 
-@pytest.fixture
-def admin_site(opens: Opens) -> Site:
-    """Serve a workspace that has something on every page."""
-    site = opens()
+@pytest.fixture(scope="session")
+def filled_root(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """Make a workspace that has something on every page; return its folder and its time."""
+    root = tmp_path_factory.mktemp("filled") / "memory"
+    site = open_site(root)
     fill(site)
+    site.stop()
+    site.workspace.close()  # so that no file of its database vanishes while it is copied
+    return root, site.clock()
+
+
+@pytest.fixture
+def admin_site(opens: Opens, filled_root: tuple[Path, float], tmp_path: Path) -> Site:
+    """Serve a copy of that workspace, at the time at which it was left."""
+    root, now = filled_root
+    shutil.copytree(root, tmp_path / "memory-0")
+    site = opens()
+    site.clock.ahead = now - time.time()
     return site
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from tests.conftest import sample
 from tests.features.upkeep.daily_task.scenes import (
     DAY,
     FACTS,
@@ -18,7 +19,7 @@ from tests.features.upkeep.daily_task.scenes import (
     compactions_of,
     prepare,
 )
-from tests.stores.tracing import CHANGING, Tracer, choose_calls, copy_of
+from tests.stores.tracing import CHANGING, Tracer, copy_of
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_a_call_that_fails_loses_no_line(
     prepare("compact", tmp_path / "root")
     whole = copy_of(tmp_path / "root", tmp_path / "whole")
     calls = tracer.calls("compact", whole, tmp_path / "trace")
-    for call in choose_calls([item for item in calls if item.name in CHANGING], seed, every=4):
+    for call in sample([item for item in calls if item.name in CHANGING], seed, every=4):
         there = copy_of(tmp_path / "root", tmp_path / f"{call.name}-{call.number}")
         tracer.act("compact", there, f"{call.name}:error={fault}:when={call.number}")
         check(there)
