@@ -119,6 +119,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ): "SQLAlchemy, and most workflows take no items",
     ("stores/disk/store.py", "looseleaf.stores.disk.*"): "a read changes nothing, and opens no log",
     ("stores/disk/history/page_history.py", "looseleaf.stores.disk.*"): "the same",
+    ("stores/disk/history/page_history.py", "looseleaf.memory.blame.*"): "only blame needs it",
     (
         "features/workflows/parts.py",
         "looseleaf.*",
@@ -138,7 +139,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ): "3 ms, and most writes come upon no pack",
     (
         "stores/disk/page_changes.py",
-        "looseleaf.stores.disk.history.packing.*",
+        "looseleaf.stores.disk.history.*",
     ): "the same: one write of 64 prunes",
     (
         "stores/disk/history/packs.py",

@@ -75,6 +75,7 @@ CALLS: list[Call] = [
     ("datamachine/search-agent-memory", {"query": "walk with the plan"}),
     ("looseleaf/page-history", {"file": "plan.md"}),
     ("looseleaf/page-diff", {"file": "plan.md", "before": "1"}),
+    ("looseleaf/blame-page", {"file": "plan.md"}),
     ("looseleaf/restore-page", {"file": "plan.md", "revision": "1"}),
     ("looseleaf/purge-revision", {"file": "plan.md", "revision": 1}),
     ("looseleaf/prune-history", {}),

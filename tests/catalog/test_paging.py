@@ -27,6 +27,7 @@ from looseleaf.features.workflows.operations import jobs, system_tasks
 from looseleaf.features.workflows.system_tasks import MOST_RUNS
 from looseleaf.memory.search.results import BOUNDS, MOST_PAGES
 from looseleaf.operations.audit import MOST_ENTRIES
+from looseleaf.operations.history import MOST_BLAMED
 from tests.features.chat.conftest import Script
 
 NUMBERS = ("limit", "offset")
@@ -50,6 +51,7 @@ LIMITS = {
     "datamachine/list-chat-sessions": Bounds(1, MOST_LISTED),
     "datamachine/get-jobs": Bounds(1, MOST_LISTED),
     "looseleaf/list-task-runs": Bounds(1, MOST_RUNS),
+    "looseleaf/blame-page": Bounds(1, MOST_BLAMED, needed={"file": "short.md"}),
     "looseleaf/search-chat-sessions": Bounds(1, MOST_FOUND, needed={"query": "word"}),
     # "0 gives all": a conversation is read whole if nothing is said.
     "datamachine/get-chat-session": Bounds(0, LARGEST_INTEGER, needed={"session": ""}),
@@ -75,6 +77,8 @@ def prepared_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wor
     for number in range(MOST_PAGES + 1):
         page = {"file": f"page-{number}.md", "content": f"{number} word\n" * 11}
         invoke(context, "datamachine/write-agent-file", page)
+    short_page = {"file": "short.md", "content": "line\n" * LENGTH}
+    invoke(context, "datamachine/write-agent-file", short_page)
     for number in range(LENGTH):
         jobs.execute(context, steps=(STEP,))
         system_tasks.run_now(context, "daily_memory_generation")

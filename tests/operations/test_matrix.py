@@ -263,6 +263,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/list-task-runs": WORKSPACE,
     "looseleaf/list-tokens": (*AGENT, *WORKSPACE),
     "looseleaf/list-users": WORKSPACE,
+    "looseleaf/blame-page": PAGE,
     "looseleaf/page-diff": PAGE,
     "looseleaf/page-history": PAGE,
     "looseleaf/plan-bundle": WORKSPACE,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.memory.blame import Blame
     from looseleaf.memory.history import History, PackedVersions, PageVerdict, Revision
     from looseleaf.memory.policy import MemoryPolicy, PolicyDecision
     from looseleaf.memory.scope import Scope, Shelf
@@ -156,6 +157,11 @@ class ReachableHistory:
         """Return the content of one revision, or raise `PageDenied`."""
         _require(self._decide, scope)
         return self._history.content(scope, number)
+
+    def blame(self, scope: Scope, number: int | None = None) -> Blame:
+        """Return who brought each line of a version, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._history.blame(scope, number)
 
     def pages(self, shelf: Shelf) -> list[str]:
         """List the pages of a shelf that have a history."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol, TypeGuard
 
+    from looseleaf.memory.blame import Blame
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import Change, Deleted, Retention, Written
 
@@ -30,7 +31,7 @@ _STEP_SHARE = 0.1
 class Revision:
     """One state of a page and how it came about; `hash` is "" if the page was deleted.
 
-    The last four fields are "" in lines that an older Looseleaf wrote.
+    The last five fields are "" in lines that an older Looseleaf wrote.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Revision:
     origin: str = ""  # user, agent, tool, import or system
     activity: str = ""  # session, job or request
     activity_id: str = ""
+    moved_from: str = ""  # the version of another page that had the new lines before
 
     @property
     def provenance(self) -> Provenance:
@@ -95,6 +97,12 @@ class History(Protocol):
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision, or None if the page was deleted by it."""
+
+    def blame(self, scope: Scope, number: int | None = None) -> Blame:
+        """Return a version of a page with the revision that brought each of its lines.
+
+        If `number` is None, that is the present version; lines of a missing page are none.
+        """
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from looseleaf.memory.blame import Blame
     from looseleaf.memory.history import History, Revision
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranking import Counts, Filter, Index, PastFinder, RankedPage
@@ -67,6 +68,10 @@ class HistoryByShelf:
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision."""
         return self._require_history(scope).content(scope, number)
+
+    def blame(self, scope: Scope, number: int | None = None) -> Blame:
+        """Return a version of a page with the revision that brought each of its lines."""
+        return self._require_history(scope).blame(scope, number)
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good."""

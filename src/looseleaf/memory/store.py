@@ -9,7 +9,7 @@ from __future__ import annotations
 from looseleaf.errors import Conflicted
 from looseleaf.errors.pages import VersionRequired
 from looseleaf.memory.provenance import UNKNOWN, Provenance
-from looseleaf.values import value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ def shorten_version(version: str) -> str:
 class Change:
     """An operation on a page and its provenance, which the history keeps beside the bytes.
 
-    The history does not keep the last three fields. They limit the change: which version it may
-    replace, whether it must name that version, and whether it may take most of a page away.
+    So is `moved_from`, the version of another page of the shelf that had the lines until now, as
+    `MEMORY.md@` and the first digits of its hash. The other fields limit the change: which version
+    it may replace, whether it must name that version, and whether it may take most of a page away.
     """
 
     operation: str = "write"
@@ -155,6 +156,7 @@ class Change:
     precondition: Precondition | None = None
     must_name_version: bool = False
     allow_shrink: bool = False
+    moved_from: str = ""
 
 
 @value
@@ -235,8 +237,7 @@ def with_version(change: Change, version: str | None) -> Change:
     """Limit a change to one version (or `ABSENT`); with None, it stays as it is."""
     if version is None:
         return change
-    rules = (change.must_name_version, change.allow_shrink)
-    return Change(change.operation, change.provenance, build_precondition(version), *rules)
+    return replace(change, precondition=build_precondition(version))
 
 
 def require_version(scope: Scope, change: Change) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.json_values import bound_limit, bound_offset
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageMissing
+from looseleaf.memory.blame import BlamedLine, blame_lines
 from looseleaf.memory.differences import diff_lines
 from looseleaf.memory.history import (
     Revision,
@@ -200,6 +202,67 @@ def diff(
     return Difference(
         file, start, end, comparison.text, comparison.is_coarse, comparison.is_truncated
     )
+
+
+@value
+class PageBlame:
+    """Who wrote each line of a version of a page.
+
+    Fields:
+        file: The page.
+        revision: The version.
+        total: The number of its lines.
+        offset: How many lines were passed over.
+        lines: The lines that were asked for.
+    """
+
+    file: str
+    revision: int
+    total: int
+    offset: int
+    lines: tuple[BlamedLine, ...]
+
+
+MOST_BLAMED = 10_000
+
+
+@operation(
+    "looseleaf/blame-page", permission="history", categories=("memory", "history"), read_only=True
+)
+def blame(
+    context: Context,
+    file: str,
+    *,
+    where: Where = DEFAULT_WHERE,
+    as_of: str = "",
+    offset: int = 0,
+    limit: int = 1_000,
+) -> PageBlame:
+    """List the lines of a page, each with who wrote it, when, by what, and where its text is from.
+
+    A line that was moved, re-indented or restored keeps its writer.
+
+    Arguments:
+        file: The name of the page.
+        as_of: A revision number or a UTC time such as 2026-04-17, for the page as it was then;
+            without it, as it is now.
+        offset: How many lines to pass over.
+        limit: How many lines to list at most.
+    """
+    scope = scope_of(context, file, where)
+    newest = context.history.latest(scope)
+    if newest is None or not (as_of or newest.hash):
+        raise PageMissing(file, scope.place)
+    number = newest.number
+    if as_of:
+        revision = pick_revision(file, context.history.revisions(scope), parse_moment(as_of))
+        if revision is None or not revision.hash:
+            raise PageMissing(file, f"the history as of {as_of}")
+        number = revision.number
+    lines = blame_lines(context.history, scope, number)
+    start = bound_offset(offset)
+    part = lines[start : start + bound_limit(limit, MOST_BLAMED)]
+    return PageBlame(file, number, len(lines), start, tuple(part))
 
 
 def _find_number(scope: Scope, revisions: list[Revision], moment: str) -> int:

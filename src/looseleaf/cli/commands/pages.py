@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.history import Revision
     from looseleaf.operations.files import PageInfo, PagePath
-    from looseleaf.operations.history import PackReport
+    from looseleaf.operations.history import PackReport, PageBlame
 
 
 @command("files", "looseleaf memory files", "looseleaf memory files check --days 30")
@@ -258,6 +258,30 @@ def list_revisions(revisions: list[Revision]) -> None:
     _REVISIONS(revisions[::-1])
 
 
+_LINES = ResultTable(
+    "line time by through=surface from=origin revision text",
+    cells={
+        "time": lambda line: format_minute(line.time),
+        "by": lambda line: format_actor(line.actor, line.actor_kind),
+        "text": lambda line: line.text or " ",  # an empty line is no missing text
+    },
+    shrink="TEXT",
+)
+
+
+@_history.shown("blame", "blame", "MEMORY.md", "MEMORY.md --as-of 2026-04-17")
+def blame_page(blamed: PageBlame) -> None:
+    """Show who wrote each line of a page, when, and where its text is from.
+
+    A line that was moved, re-indented or restored keeps its writer. With --format json also the
+    reason, and the session, job or request.
+    """
+    _LINES(list(blamed.lines))
+    shown = len(blamed.lines)
+    if shown < blamed.total:
+        note(f"{shown:,} of {blamed.total:,} lines. Others: --offset and --limit.")
+
+
 @command("diff", "looseleaf memory diff MEMORY.md", "looseleaf memory diff MEMORY.md 3 5")
 @file_argument
 @click.argument("before", default="", metavar="[A]")
@@ -372,5 +396,5 @@ def _format_report(report: PackReport) -> str:
 
 COMMANDS = (
     *(list_files, list_paths, compose_pages),
-    *(list_revisions, diff_page, restore_page, purge_revision),
+    *(list_revisions, blame_page, diff_page, restore_page, purge_revision),
 )

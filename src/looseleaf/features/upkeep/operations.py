@@ -24,6 +24,7 @@ from looseleaf.features.workflows.system_tasks import (
     check_run,
     create_run_id,
 )
+from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import Day, is_in_journal, parse_date
 from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.differences import diff_edit, diff_lines
@@ -672,7 +673,9 @@ def _move(context: Context, where: Where, page: LintPage, move: Move) -> str:
         is_there = move.text.strip("\n") in present
         return present if is_there and present else f"{end_paragraph(head)}{end_line(text)}"
 
-    context.pages.edit(scope, add, change=context.change("lint", reason=f"moved from {page.file}"))
+    change = context.change("lint", reason=f"moved from {page.file}")
+    moved_from = name_version(page.file, hash_content(page.text.encode()))
+    context.pages.edit(scope, add, change=replace(change, moved_from=moved_from))
     return target
 
 

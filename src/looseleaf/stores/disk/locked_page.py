@@ -249,7 +249,7 @@ class LockedPage:
 
     def entry(self, number: int, change: Change, state: Found | None) -> Line:
         """Build the line of the log for a change; `state` is the page after it."""
-        return {
+        entry: Line = {
             "revision": number,
             "time": format_microseconds(self.store.clock()),
             "operation": change.operation,
@@ -257,6 +257,9 @@ class LockedPage:
             "hash": state.hash if state else "",
             "bytes": len(state.content) if state else 0,
         }
+        if change.moved_from:
+            entry["moved_from"] = change.moved_from
+        return entry
 
 
 def _mark_of(status: os.stat_result) -> tuple[int, int, int, int]:

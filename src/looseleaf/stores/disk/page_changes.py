@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Versions beyond retention are removed whenever a page has been written this many times.
 _PRUNE_EVERY = 64
+# Between prunings of a long log, so that who wrote each line is known without reading all of it.
+_NOTE_OWNERS_EVERY = 512
 
 
 class PageChangedMeanwhile(Exception):
@@ -51,12 +53,15 @@ def put(
 
 
 def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) -> None:
+    from looseleaf.stores.disk.history.line_owners import note_owners
     from looseleaf.stores.disk.history.packing import prune_versions
 
     try:
         # The whole log is read and rewritten: the longer it is, the more rarely that is done.
         turns = (newest - page.log.first()) // _PRUNE_EVERY
         if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
+            if newest % _NOTE_OWNERS_EVERY == 0:
+                note_owners(page.log, mode=store.modes[0])
             return
         now = store.clock()
         prune_versions(

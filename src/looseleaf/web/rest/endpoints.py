@@ -57,6 +57,7 @@ def _register_pages(endpoints: Endpoints) -> None:
     # History.
     register("GET", "/history", "looseleaf/page-history")
     register("GET", "/history/diff", "looseleaf/page-diff")
+    register("GET", "/history/blame", "looseleaf/blame-page")
     register("POST", "/history/restore", "looseleaf/restore-page")
     register("POST", "/history/purge", "looseleaf/purge-revision")
     register("POST", "/history/prune", "looseleaf/prune-history")

@@ -177,7 +177,7 @@ class TestPrune:
         advance_days(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
         assert list_files_with(root, SECRET) == []
-        assert sorted(os.listdir(history_folder_of(root))) == [".head", "log"]
+        assert sorted(os.listdir(history_folder_of(root))) == [".head", ".owners", "log"]
 
     def test_pages_that_have_nothing_to_prune_are_left_alone(
         self, store: DiskStore, history: DiskHistory, log: Path

@@ -11,6 +11,7 @@ from looseleaf.errors import Conflicted, Refused
 from looseleaf.errors.features import TaskRunMissing
 from looseleaf.features.upkeep.daily_task.units import count_lines
 from looseleaf.features.workflows.system_tasks import UpkeepRecords
+from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Provenance
@@ -252,7 +253,9 @@ class Compactions:
             head = text or ("" if self.pages.exists(scope) else _first_line_of(record.day_file))
             return (end_line(head) if head else "") + record.block
 
-        self.pages.edit(scope, add, change=self._build_change(record, "archive"))
+        change = self._build_change(record, "archive")
+        moved_from = name_version(MEMORY, record.before_hash)
+        self.pages.edit(scope, add, change=replace(change, moved_from=moved_from))
 
     def _remove_block(self, record: Compaction) -> None:
         scope = self.page.shelf.page(record.day_file)

@@ -83,6 +83,7 @@ def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
         origin=origin,
         activity=activity,
         activity_id=activity_id,
+        moved_from=line.get("moved_from", ""),
     )
 
 

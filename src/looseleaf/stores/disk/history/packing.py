@@ -18,6 +18,7 @@ from looseleaf.files.mounts import has_writers
 from looseleaf.memory.history import PackedVersions
 from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.delta import splice
+from looseleaf.stores.disk.history.line_owners import note_owners
 from looseleaf.stores.disk.history.log_line import revision_of
 from looseleaf.stores.disk.history.packs import MOST_BYTES, MOST_VERSIONS, PackDamage, encode_groups
 from looseleaf.stores.disk.listing import LOG, MAKING, PACK, STAGING, staged_name_of
@@ -250,6 +251,7 @@ def prune_versions(log: PageLog, choose: Choice, *, present: bytes, mode: int) -
 
     Texts in the log of older versions that also have files are removed, too.
     """
+    note_owners(log, mode=mode)
     lines = log.lines()
     changes = [revision_of(line, is_kept=True) for line in lines if "revision" in line]
     pruned_numbers = {revision.number for revision in choose(changes)}

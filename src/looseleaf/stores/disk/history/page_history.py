@@ -16,8 +16,10 @@ from looseleaf.times import format_microseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.memory.blame import Blame
     from looseleaf.memory.history import PageVerdict
     from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.stores.disk.history.log_line import Line
     from looseleaf.stores.disk.history.revisions import PageLog
     from looseleaf.stores.disk.locked_page import LockedPage
     from looseleaf.stores.disk.store import DiskStore
@@ -146,9 +148,38 @@ class DiskHistory:
         finally:
             os.close(log.folder)
 
+    def blame(self, scope: Scope, number: int | None = None) -> Blame:
+        """Return a version of a page, the present one if `number` is None, with who wrote it."""
+        from looseleaf.memory.blame import Blame, LineOwners
+        from looseleaf.stores.disk.history.line_owners import follow_log
+
+        newest = self.latest(scope)  # an outside edit that is not logged yet, too
+        log = self.store.log(scope)
+        owners = LineOwners()
+        lines: dict[int, Line] = {}
+        if log is not None:
+            try:
+                with OsErrorContext(f"The history of {scope.filename}"):
+                    owners, lines = follow_log(log, number)
+            finally:
+                os.close(log.folder)
+        revisions = {
+            owner: revision_of(lines[owner], is_kept=True)
+            for owner in lines.keys() & {*owners.owners}
+        }
+        is_newest = number is None or (newest is not None and number == newest.number)
+        if newest is not None and is_newest and newest.number > owners.revision:
+            page = self.store.read(scope)
+            owners.follow(newest.number, page.content if isinstance(page, Found) else b"")
+            revisions[newest.number] = newest
+        elif number is not None and number not in lines:
+            raise RevisionMissing(scope.filename, number)
+        return Blame(owners.content, tuple(revisions[owner] for owner in owners.owners))
+
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""
         from looseleaf.stores.disk.history import packing
+        from looseleaf.stores.disk.history.line_owners import note_owners
 
         revisions = self.revisions(scope)
         if all(revision.number != number for revision in revisions):
@@ -160,6 +191,7 @@ class DiskHistory:
         def attempt(page: LockedPage, current: Found | None) -> None:
             newest = page.note(current)
             packing.require_removable(page.log, number)
+            note_owners(page.log, mode=page.file_mode, is_purge=True)
             lines = page.log.lines()
             if current is not None and number == newest - 1:
                 packing.make_self_contained(lines, current.content)

@@ -263,6 +263,12 @@ class PageLog:
         finally:
             os.close(fd)
 
+    def lines_from(self, number: int) -> list[Line]:
+        """Read the line of a change and all lines after it, or every line if it has none."""
+        content = b"\n" + self._read_log()
+        start = max(0, content.find(b'\n{"revision":%d,' % number))
+        return [self.parse(line) for line in content[start:].split(b"\n") if line]
+
     def find(self, number: int) -> Line | None:
         """Return the line of a change, and parse no other if that can be avoided."""
         content = b"\n" + self._read_log() + b"\n"
@@ -308,6 +314,10 @@ class PageLog:
     ) -> None:
         """Replace the whole pack; it is on disk when this returns."""
         atomic.replace(self.folder, PACK, chunks, mode=mode, staging=staging or self._staging)
+
+    def replace_file(self, name: str, content: bytes, *, mode: int) -> None:
+        """Replace a file beside the log; the page is locked."""
+        atomic.replace(self.folder, name, content, mode=mode, staging=self._staging)
 
     def keep(self, folder: int, name: str, number: int) -> None:
         """Link a file into the history, in place of one that a crash left under that number."""

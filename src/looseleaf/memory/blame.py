@@ -1,0 +1,248 @@
+"""Blame: the change that brought each line of a page, followed from version to version."""
+
+from __future__ import annotations
+
+import hashlib
+
+from looseleaf.errors.pages import RevisionMissing
+from looseleaf.memory.differences import diff_ranges
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from looseleaf.memory.history import History, Revision
+    from looseleaf.memory.scope import Scope
+
+MOST_REMOVED = 4_096  # removed lines whose owners are remembered, for texts that are restored
+_BULLETS = ("- ", "* ", "+ ")
+
+
+@value
+class Blame:
+    """A page and, for each of its lines, the revision that brought the line."""
+
+    content: bytes
+    revisions: tuple[Revision, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the page, without their ends."""
+        return split_lines(self.content)
+
+
+@value(kw_only=True)
+class BlamedLine:
+    """A line of a page and the change that brought it.
+
+    Fields:
+        line: The number of the line, from 1.
+        text: The line.
+        file: The page that the change was made to, another one if the line was moved here.
+        revision: The revision of that page.
+        time: When the change was made, in seconds since 1970.
+        operation: What was done.
+        actor: Who made the change.
+        actor_kind: person, agent, task, import or outside.
+        surface: How the change reached the page.
+        activity: session, job or request.
+        activity_id: The id of the session, job or request.
+        origin: Where the text is from: user, agent, tool, import or system.
+        reason: Why, in the words of the actor.
+        moved_by: The revision of this page that moved the line here; 0 if it was written here.
+    """
+
+    line: int
+    text: str
+    file: str
+    revision: int
+    time: float
+    operation: str
+    actor: str
+    actor_kind: str
+    surface: str
+    activity: str
+    activity_id: str
+    origin: str
+    reason: str
+    moved_by: int = 0
+
+
+class LineOwners:
+    """The lines of one version of a page, each with the number of the revision that brought it.
+
+    A line that moves within the page, or gets another indent or bullet, keeps its owner. A line
+    that was removed and is restored, by an undo or from a prior version, gets its owner back;
+    anyone else who writes the same text owns the new line.
+    """
+
+    def __init__(
+        self,
+        revision: int = 0,
+        content: bytes = b"",
+        owners: Iterable[int] = (),
+        removed: dict[str, int] | None = None,
+    ) -> None:
+        self.revision = revision
+        self.content = content
+        self.owners = list(owners)
+        self.removed = {} if removed is None else removed
+        self._lines = split_lines(content)
+
+    def follow(self, revision: int, content: bytes, operation: str = "") -> None:
+        """Go on to the next version of the page, which an operation of this name has made."""
+        self.revision = revision
+        if content == self.content:
+            return
+        old, new = self._lines, split_lines(content)
+        start = _count_equal(old, new)
+        end = _count_equal(old[start:][::-1], new[start:][::-1])
+        old_part, new_part = old[start : len(old) - end], new[start : len(new) - end]
+        old_owners = self.owners[start : len(old) - end]
+        is_restored = operation == "restore" or operation.startswith("undo")
+        self.owners[start : len(old) - end] = (
+            self._match(old_part, old_owners, new_part, revision, is_restored=is_restored)
+            if old_part or is_restored
+            else [revision] * len(new_part)
+        )
+        self.content, self._lines = content, new
+
+    def _match(
+        self, old: list[str], owners: list[int], new: list[str], revision: int, *, is_restored: bool
+    ) -> list[int]:
+        """Return the owner of each new line that stands where the old lines stood."""
+        new_owners = [revision] * len(new)
+        moved: dict[str, list[int]] = {}
+        inserted: list[int] = []
+        old_place = new_place = 0
+        for a, b, c, d in [*diff_ranges(old, new), (len(old), len(old), len(new), len(new))]:
+            new_owners[new_place:c] = owners[old_place:a]
+            for line, owner in zip(old[a:b], owners[a:b], strict=True):
+                moved.setdefault(normalize_line(line), []).append(owner)
+            inserted.extend(range(c, d))
+            old_place, new_place = b, d
+        moved.pop("", None)
+        for place in inserted:
+            text = normalize_line(new[place])
+            if known := moved.get(text):
+                new_owners[place] = known.pop(0)
+            elif is_restored and text:
+                new_owners[place] = self.removed.get(_digest(text), revision)
+        self._note_removed(moved)
+        return new_owners
+
+    def _note_removed(self, moved: dict[str, list[int]]) -> None:
+        for text, owners in moved.items():
+            for owner in owners:
+                key = _digest(text)
+                self.removed.pop(key, None)  # the newest stand last
+                self.removed[key] = owner
+        while len(self.removed) > MOST_REMOVED:
+            del self.removed[next(iter(self.removed))]
+
+
+_MOST_MOVES = 4  # from page to page that are followed back
+_HASH_DIGITS = 16
+
+
+def name_version(filename: str, version: str) -> str:
+    """Return the name of a page's version, for changes that move its lines to another page."""
+    return f"{filename}@{version[:_HASH_DIGITS]}"
+
+
+def blame_lines(history: History, scope: Scope, number: int | None = None) -> list[BlamedLine]:
+    """List the lines of a page with their changes; lines of another page with those made there."""
+    blame = history.blame(scope, number)
+    traced = _Moves(history, scope)
+    lines = []
+    for place, (text, revision) in enumerate(zip(blame.lines, blame.revisions, strict=True), 1):
+        file, source = traced.find(scope.filename, text, revision)
+        lines.append(
+            BlamedLine(
+                line=place,
+                text=text,
+                file=file,
+                revision=source.number,
+                time=source.time,
+                operation=source.operation,
+                actor=source.actor,
+                actor_kind=source.actor_kind,
+                surface=source.surface,
+                activity=source.activity,
+                activity_id=source.activity_id,
+                origin=source.origin,
+                reason=source.reason,
+                moved_by=0 if source is revision else revision.number,
+            )
+        )
+    return lines
+
+
+class _Moves:
+    """The lines of other pages that were moved to a page, looked up once for each move."""
+
+    def __init__(self, history: History, scope: Scope) -> None:
+        self.history, self.shelf = history, scope.shelf
+        self._sources: dict[str, dict[str, Revision]] = {}
+
+    def find(self, filename: str, text: str, revision: Revision) -> tuple[str, Revision]:
+        """Return the page and the revision that a line was written by before it was moved."""
+        for _ in range(_MOST_MOVES):
+            if not revision.moved_from:
+                break
+            if revision.moved_from not in self._sources:
+                self._sources[revision.moved_from] = self._read_source(revision.moved_from)
+            source = self._sources[revision.moved_from].get(normalize_line(text))
+            if source is None:
+                break
+            filename, revision = revision.moved_from.rpartition("@")[0], source
+        return filename, revision
+
+    def _read_source(self, version: str) -> dict[str, Revision]:
+        filename, _, digits = version.rpartition("@")
+        scope = self.shelf.page(filename)
+        revisions = self.history.revisions(scope)
+        number = next((entry.number for entry in revisions if entry.hash.startswith(digits)), 0)
+        if not number:
+            return {}
+        try:
+            blame = self.history.blame(scope, number)
+        except RevisionMissing:
+            return {}
+        return dict(zip(map(normalize_line, blame.lines), blame.revisions, strict=True))
+
+
+def split_lines(content: bytes) -> list[str]:
+    """Return the lines of a page without their ends; a final newline begins no line."""
+    lines = content.decode("utf-8", "surrogateescape").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def normalize_line(line: str) -> str:
+    """Return a line without its indent, bullet and repeated spaces."""
+    text = line.strip()
+    if text.startswith(_BULLETS):
+        text = text[2:]
+    return " ".join(text.split())
+
+
+def _digest(text: str) -> str:
+    """Return a short hash, so that no text of a removed line is kept."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def _count_equal(first: Sequence[str], second: Sequence[str]) -> int:
+    """Count the lines that two lists share at their start, by halving."""
+    low, high = 0, min(len(first), len(second))
+    if first[:high] == second[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
