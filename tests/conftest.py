@@ -45,7 +45,7 @@ settings.register_profile(
     deadline=None,  # other test processes share the machine
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=1000 if FULL else 100,
+    max_examples=1000 if FULL else 50,
 )
 settings.load_profile("looseleaf")
 
