@@ -107,11 +107,13 @@ def test_a_page_is_read_anew_every_time(site: Site, token: str) -> None:
 
 
 def test_a_disabled_user_is_out_at_once(site: Site) -> None:
-    """With all that they could show."""
+    """With all that they could show; only reading the same page may last a moment."""
     site.user("eve", capabilities=["manage_agents"])
     token = site.token(user="eve")
     assert site.ask("GET", MEMORY, token, params={"agent": "ada"}).status_code == 200
     site.run("looseleaf/update-user", user="eve", status="disabled")
+    assert site.ask("GET", f"{API}/agents", token).status_code == 401
+    site.wait_for_decisions()
     assert site.ask("GET", MEMORY, token, params={"agent": "ada"}).status_code == 401
 
 
