@@ -108,11 +108,19 @@ def files() -> dict[str, bytes]:
 
 
 def test_a_bundle_of_data_machine_is_installed(files: dict[str, bytes], tmp_path: Path) -> None:
-    """Steps, prompts, queue, memory files and schedule have equals, and the schedule waits."""
+    """Steps, prompts, queue, memory files and schedule have equals.
+
+    A pipeline that publishes waits with all that belongs to it; the schedule waits longer.
+    """
     with Workspace.create(tmp_path, agent="main") as workspace:
         context = workspace.context
         result = invoke(context, "looseleaf/install-bundle", {"data": encode(files)})
-        assert result["waiting"] == ["schedule:morning"]
+        waiting = ["pipeline:news", "flow:morning", "schedule:morning", "queue:morning"]
+        assert [key.replace("seed_queue", "queue") for key in result["waiting"]] == waiting
+        assert invoke(context, "looseleaf/list-pipelines", {}) == []
+        keys = {"agent": "wiki-bot", "keys": ["pipeline:news", "flow:morning"]}
+        decision = invoke(context, "looseleaf/approve-upgrade", keys)
+        assert decision["waiting"] == ["schedule:morning"]
         pipeline = invoke(context, "looseleaf/show-pipeline", {"pipeline": "news"})
         types = [(step["id"], step["type"]) for step in pipeline["steps"]]
         assert types == [("step-0", "input"), ("step-1", "ai"), ("step-2", "publish")]
@@ -132,7 +140,10 @@ def test_nothing_of_it_is_lost_without_a_word(files: dict[str, bytes], tmp_path:
     """An export has its pages and kept fields, names what was not taken, and goes on unchanged."""
     arguments = {"agent": "wiki-bot", "profile": "backup"}
     with Workspace.create(tmp_path / "first", agent="main") as workspace:
-        invoke(workspace.context, "looseleaf/install-bundle", {"data": encode(files)})
+        approve = ["pipeline:news", "flow:morning"]
+        install = {"data": encode(files), "approve": approve}
+        waiting = invoke(workspace.context, "looseleaf/install-bundle", install)["waiting"]
+        assert waiting == ["schedule:morning"]
         first = invoke(workspace.context, "looseleaf/export-bundle", arguments)
         again = {"data": encode(files), "agent": "wiki-bot"}
         counts = invoke(workspace.context, "looseleaf/upgrade-bundle", again)["counts"]
@@ -148,6 +159,7 @@ def test_nothing_of_it_is_lost_without_a_word(files: dict[str, bytes], tmp_path:
         "flows/morning.json: step 1 (Get): settings of its handler rss without an equal: filter",
     ]
     with Workspace.create(tmp_path / "second", agent="main") as workspace:
-        invoke(workspace.context, "looseleaf/install-bundle", {"data": first["data"]})
+        elsewhere = {"data": first["data"], "approve": approve}
+        invoke(workspace.context, "looseleaf/install-bundle", elsewhere)
         second = invoke(workspace.context, "looseleaf/export-bundle", arguments)
     assert second["hash"] == first["hash"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.tool_access import MODEL_TOOLS
 from looseleaf.errors import Invalid, InvalidArgument
 from looseleaf.features.bundles.bundle import (
     AGENT_PAGES,
+    FLOW_FILES,
     FLOWS,
+    PIPELINE_FILES,
     PIPELINES,
     USER_PAGE,
     normalize_workflows,
@@ -153,6 +156,20 @@ def pause_schedule(artifact: Artifact) -> Artifact:
     return replace(artifact, payload={**artifact.payload, "enabled": False})
 
 
+def hold_back(artifact: Artifact) -> Artifact | None:
+    """Return what an install writes in the place of an artifact that waits, or None for nothing.
+
+    A schedule is paused. Of a tool policy, the tools for the agent's own memory stay: without any
+    policy the agent could use more than its author meant.
+    """
+    if artifact.kind == SCHEDULE:
+        return pause_schedule(artifact)
+    if artifact.key == TOOLS:
+        tools = [name for name in artifact.payload.get("tools", ()) if name in MODEL_TOOLS]
+        return replace(artifact, payload={"mode": "allow", "tools": tools})
+    return None
+
+
 def _build_artifacts(bundle: Bundle) -> Iterator[Artifact]:
     agent = bundle.manifest.agent
     yield Artifact(NAME, "manifest.json", agent.label)
@@ -194,6 +211,11 @@ _INNER_STEPS = ("ai", "input", "memory_update")  # other types reach beyond the 
 # Settings of steps that say what is written where, and which task runs.
 _REACH = ("target", "folder", "filename", "replace", "site", "status", "task_type", "params")
 _TOOL_LISTS = ("enabled_tools", "disabled_tools")
+# Keys of a configuration whose meaning is known here; another one may be a right of a plugin.
+_KNOWN_KEYS = (
+    *("allowed_redirect_uris", "chat", "daily_memory", "description", "memory_policy", "model"),
+    *("mode_models", "models", "prompt_budget", "provider", "tool_policy"),
+)
 
 
 def widens_rights(target: Artifact, current: Artifact | None) -> bool:
@@ -204,17 +226,29 @@ def widens_rights(target: Artifact, current: Artifact | None) -> bool:
             return _widens_tools(before, target.payload)
         if target.key == PAGES:
             return _widens_pages(before, target.payload)
-        if target.kind == PIPELINE and before is not None:
-            policies = (before.get("tool_policy"), target.payload.get("tool_policy"))
-            return _widens_tools(*policies) or _widens_steps(before, target.payload, "step_config")
-        if target.kind == FLOW and before is not None:
-            policies = (before.get("run_artifacts"), target.payload["run_artifacts"])
-            return _widens_egress(*policies) or _widens_steps(
-                before, target.payload, "handler_configs"
-            )
+        if target.kind == CONFIG:
+            return target.name not in _KNOWN_KEYS
+        if target.kind == PIPELINE:
+            return _widens_pipeline(before, target.payload)
+        if target.kind == FLOW:
+            return _widens_flow(before, target.payload)
     except Invalid:
         return True  # the present policy is invalid, so that the two cannot be compared
     return False
+
+
+def _widens_pipeline(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    """Return whether a pipeline has more tools or reaches further; a new one: beyond memory."""
+    if before is None:
+        types = [step.get("step_type", _INNER_STEPS[0]) for step in after.get("steps", ())]
+        return any(name not in _INNER_STEPS for name in types)
+    policies = (before.get("tool_policy"), after.get("tool_policy"))
+    return _widens_tools(*policies) or _widens_steps(before, after, "step_config")
+
+
+def _widens_flow(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    egress = _widens_egress((before or {}).get("run_artifacts"), after["run_artifacts"])
+    return egress or (before is not None and _widens_steps(before, after, "handler_configs"))
 
 
 def starts_by_itself(target: Artifact) -> bool:
@@ -230,7 +264,9 @@ def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
     present_lists = [set(present.tools), set(present.categories), set(present.outside_tools)]
     new_lists = [set(new.tools), set(new.categories), set(new.outside_tools)]
     if present.mode == "deny" and not any(present_lists):
-        return False  # it allows everything already
+        # Everything is allowed already, but only what an allow list names is offered in a chat.
+        is_allow_list = new.mode == "allow" and (new.categories or new.outside_tools)
+        return bool(is_allow_list) or (new.mode == "allow" and not new_lists[0] <= {*MODEL_TOOLS})
     if (present.mode, new.mode) == ("deny", "deny"):
         return not all(
             old_tools <= new_tools
@@ -287,7 +323,8 @@ def _widens_pages(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
     return True
 
 
-# Parts that need other parts: a flow its pipeline, a schedule and a queue their flow.
+# Parts that need other parts: a flow its pipeline, a schedule and a queue their flow, an uploaded
+# file its pipeline or flow.
 
 
 def find_needed_key(artifact: Artifact) -> str:
@@ -296,6 +333,11 @@ def find_needed_key(artifact: Artifact) -> str:
         return f"{PIPELINE}:{artifact.payload['pipeline_slug']}"
     if artifact.kind in (SCHEDULE, QUEUE):
         return f"{FLOW}:{artifact.name}"
+    if artifact.kind == UPLOAD:
+        path = f"{MEMORY_FILES}{artifact.name}"
+        is_of_pipeline = path.startswith(PIPELINE_FILES)
+        slug = path.removeprefix(PIPELINE_FILES).removeprefix(FLOW_FILES).partition("/")[0]
+        return f"{PIPELINE if is_of_pipeline else FLOW}:{slug}"
     return ""
 
 
@@ -312,20 +354,29 @@ def has_other_steps(
 def add_dependents(
     keys: Collection[str], target: Mapping[str, Artifact], current: Mapping[str, Artifact]
 ) -> set[str]:
-    """Add the queues of the new flows among the keys, and their schedules that start nothing."""
-    new_flows = {key for key in keys if key.startswith(f"{FLOW}:") and key not in current}
+    """Add what new pipelines and flows among the keys have: files, queues, schedules at rest."""
+    new_keys = {key for key in keys if key not in current}
     return {*keys} | {
         key
         for key, artifact in target.items()
-        if find_needed_key(artifact) in new_flows and not starts_by_itself(artifact)
+        if artifact.kind in (SCHEDULE, QUEUE, UPLOAD)
+        and find_needed_key(artifact) in new_keys
+        and not starts_by_itself(artifact)
     }
 
 
 def require_pipelines(
     keys: Collection[str], target: Mapping[str, Artifact], current: Mapping[str, Artifact]
 ) -> None:
-    """Raise `InvalidArgument` if a flow is approved without the new steps of its pipeline."""
+    """Raise `InvalidArgument` if a part is approved without the one that it needs.
+
+    That is a part which is not here yet, or the new steps of a flow's pipeline.
+    """
     for key in sorted(keys):
-        pipeline = find_needed_key(target[key]) if key.startswith(f"{FLOW}:") else ""
-        if pipeline and pipeline not in keys and has_other_steps(pipeline, target, current):
-            raise InvalidArgument("keys", f"{key} needs the steps of {pipeline}; approve both")
+        needed = find_needed_key(target[key])
+        if not needed or needed in keys:
+            continue
+        if needed in target and needed not in current:
+            raise InvalidArgument("keys", f"{key} needs {needed}; approve both")
+        if key.startswith(f"{FLOW}:") and has_other_steps(needed, target, current):
+            raise InvalidArgument("keys", f"{key} needs the steps of {needed}; approve both")

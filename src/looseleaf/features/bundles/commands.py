@@ -64,7 +64,7 @@ _SOURCE: Parameters = {
 _SLUG: Parameters = {**_SOURCE, "slug": "--slug SLUG: The agent's slug here."}
 _DIFF: Parameters = {
     **_SOURCE,
-    "diff": click.Option(["--diff"], is_flag=True, help="Show each change as lines."),
+    "diff": click.Option(["--diff"], is_flag=True, help="Show every change as lines."),
 }
 _RUNTIME = "--reconcile-runtime: Set schedules and queues to those of the bundle, too."
 _APPROVE = "--approve KEY: Approve a key of the plan, or all; repeat."
@@ -158,13 +158,17 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
 
 
 def _print_plan(plan: BundlePlan) -> None:
+    from looseleaf.features.bundles.plan import APPROVAL
+
     verb = {"install": "Install", "upgrade": "Upgrade", "skip": "Skip"}[plan.act]
     versions = f"{plan.installed_version} → " if plan.installed_version else ""
     title = f"{plan.bundle_slug} {versions}{plan.bundle_version}"
     say(f"{verb} {plan.agent} from {title}{' (nothing is written)' if plan.dry_run else ''}")
     if plan.entries:
         ResultTable("key plan=bucket reason", rows="entries")(plan)
-    _print_differences(plan.entries)
+    # What a person is asked to approve is shown, whether or not its diff was asked for.
+    asked = [entry for entry in plan.entries if plan.dry_run and entry.bucket == APPROVAL]
+    _print_differences(plan.entries, asked)
     if not plan.dry_run and plan.act != "skip":
         say(f"Applied {format_count(len(plan.applied), 'part')}.")
     for key in plan.waiting:
@@ -173,8 +177,8 @@ def _print_plan(plan: BundlePlan) -> None:
         say(f"Look at it: looseleaf bundles pending {plan.agent} --diff")
 
 
-def _print_differences(entries: Iterable[Any]) -> None:
-    for entry in entries if click.get_current_context().params.get("diff") else ():
+def _print_differences(entries: Iterable[Any], always: Iterable[Any] = ()) -> None:
+    for entry in entries if click.get_current_context().params.get("diff") else always:
         if entry.diff:
             show(f"\n{entry.key}\n{entry.diff}\n".encode())
 

@@ -6,7 +6,9 @@ from looseleaf.features.bundles.artifacts import IDENTITY_PAGE, apply_handler_au
 from looseleaf.features.bundles.bundle import (
     AGENT_PAGES,
     FLOW_FILES,
+    FLOWS,
     PIPELINE_FILES,
+    PIPELINES,
     USER_PAGE,
     Bundle,
     find_text_fault,
@@ -16,13 +18,14 @@ from looseleaf.features.bundles.bundle import (
 from looseleaf.features.bundles.manifest import EPOCH, BundleAgent, Manifest
 from looseleaf.features.workflows.definitions import make_slug
 from looseleaf.features.workflows.uploads import FileFolder
+from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any, Protocol
 
     from looseleaf.agents.record import AgentRecord
@@ -136,9 +139,10 @@ def collect_bundle(
         exported_at=title.exported_at,
     )
     pipelines, flows, uploads = _collect_workflows(source, record, profile)
+    selected_pages = list_selected_pages(pipelines, flows)
     return Bundle(
         manifest=manifest,
-        pages=dict(_collect_pages(source.pages, record, profile)),
+        pages=dict(_collect_pages(source.pages, record, profile, selected_pages)),
         user_page=_read_user_page(source.pages, record) if profile.learned_memory else None,
         pipelines=pipelines,
         flows=flows,
@@ -147,13 +151,29 @@ def collect_bundle(
     )
 
 
+def list_selected_pages(
+    pipelines: Mapping[str, Mapping[str, Any]], flows: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """List the pages that pipelines and flows select, each with the file of the first that does."""
+    documents = {f"{PIPELINES}{slug}.json": document for slug, document in pipelines.items()}
+    documents |= {f"{FLOWS}{slug}.json": document for slug, document in flows.items()}
+    selected: dict[str, str] = {}
+    for path, document in documents.items():
+        for name in document.get("memory_files", ()):
+            selected.setdefault(name, path)
+    return selected
+
+
 def _collect_pages(
-    pages: MemoryPages, record: AgentRecord, profile: Profile
+    pages: MemoryPages, record: AgentRecord, profile: Profile, selected_pages: Collection[str]
 ) -> Iterator[tuple[str, bytes]]:
     for entry in pages.list(record.shelf):
         registered_file = pages.registry.get(entry.filename)
         is_generated = registered_file is not None and registered_file.composable
-        if is_generated or not (profile.learned_memory or entry.filename == IDENTITY_PAGE):
+        # A workflow is shared with the pages that it was written with, and no learned memory.
+        is_reference = registered_file is None and not is_in_journal(entry.filename)
+        is_whole = profile.learned_memory or entry.filename == IDENTITY_PAGE
+        if is_generated or not (is_whole or (is_reference and entry.filename in selected_pages)):
             continue
         page = pages.read(record.shelf.page(entry.filename))
         if isinstance(page, Found):
@@ -190,6 +210,18 @@ def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) ->
         return ()
     workflows = list_workflows(source.definitions, record.id)
     return _choose_uploads(source, workflows).left_out
+
+
+def describe_missing_pages(
+    bundle: Bundle, pages: MemoryPages, record: AgentRecord
+) -> Iterator[str]:
+    """Name the pages that workflows of a bundle select and that the bundle does not have."""
+    for name, path in list_selected_pages(bundle.pipelines, bundle.flows).items():
+        if name in bundle.pages:
+            continue
+        is_here = pages.exists(record.shelf.page(name))
+        reason = "is learned memory, which stays here" if is_here else "is no page of the agent"
+        yield f"{name}: {path} selects it, but it {reason}"
 
 
 def leave_out_unreadable(bundle: Bundle) -> tuple[Bundle, list[str]]:

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from looseleaf.errors import Conflicted, LooseleafError
 from looseleaf.errors.features import InvalidBundle
-from looseleaf.features.bundles.artifacts import MEMORY, PROMPT, SCHEDULE, USER
+from looseleaf.features.bundles.artifacts import (
+    CONFIG,
+    FLOW,
+    MEMORY,
+    PIPELINE,
+    PROMPT,
+    SCHEDULE,
+    UPLOAD,
+    USER,
+    add_dependents,
+    find_needed_key,
+    hold_back,
+    require_pipelines,
+)
 from looseleaf.features.bundles.bundle import FLOW_FILES, PIPELINE_FILES, build_definitions
+from looseleaf.features.bundles.bundle import MEMORY as MEMORY_FILES
 from looseleaf.features.bundles.export import USER as USER_FILE
 from looseleaf.features.bundles.export import BundleTitle, list_workflows
 from looseleaf.features.bundles.inspection import find_problems
@@ -179,6 +193,7 @@ def _plan(destination: InstallTarget, target: Mapping[str, Artifact]) -> tuple[P
             missing_refs=missing_refs,
             is_new_agent=True,
             builtins=destination.builtin_prompts(),
+            missing_pages=destination.find_missing_pages(target, None),
         )
     )
 
@@ -194,17 +209,29 @@ def install_agent(
     with destination.ledgers.records.lock():
         recover(destination)
         entries = _plan(destination, target)
-        approved_keys = choose_approved(entries, order.approve)
+        approved_keys = frozenset(
+            add_dependents(choose_approved(entries, order.approve), target, {})
+        )
         prompts = {key: target[key] for key in approved_keys if target[key].kind == PROMPT}
         if prompts:
             destination.prompts.require_right()
         waiting_entries = list_waiting_entries(entries, approved_keys)
         waiting_keys = tuple(entry.key for entry in waiting_entries)
+        applied_keys = tuple(key for key in target if key not in waiting_keys)
+        require_pipelines(applied_keys, target, {})
+        held = {
+            key: artifact
+            for key in waiting_keys
+            if find_needed_key(target[key]) not in waiting_keys
+            and (artifact := hold_back(target[key])) is not None
+        }
+        bundle = leave_out_waiting(bundle, waiting_keys, held)
         now = format_time(destination.clock())
-        ledger = build_ledger(bundle, LedgerUpdate(target, target.keys(), waiting_keys, now), None)
+        kept_keys = [key for key in waiting_keys if target[key].kind in (SCHEDULE, PROMPT)]
+        ledger = build_ledger(bundle, LedgerUpdate(target, applied_keys, kept_keys, now), None)
         header = destination.describe_pending(PENDING_INSTALL, bundle)
         pending_fields = format_pending(
-            build_pending(header, waiting_entries, target, new_keys=waiting_keys)
+            build_pending(header, waiting_entries, target, new_keys=held)
         )
 
         def start(record: AgentRecord) -> None:
@@ -225,7 +252,7 @@ def install_agent(
                 destination.pending.write_fields(record.id, pending_fields)
             destination.ledgers.write(record.id, ledger)
 
-        agent = manifest.agent
+        agent = bundle.manifest.agent
         try:
             record = destination.agents.create(
                 order.slug or agent.slug,
@@ -239,8 +266,32 @@ def install_agent(
             recover(destination)
             raise
         _finish_install(destination)
-    applied_keys = tuple(key for key in target if key not in waiting_keys)
     return InstallOutcome(record, entries, applied_keys, waiting_keys)
+
+
+def leave_out_waiting(
+    bundle: Bundle, waiting_keys: Collection[str], held: Mapping[str, Artifact]
+) -> Bundle:
+    """Return the part of a bundle that is installed at once; schedules are paused elsewhere."""
+
+    def select(kind: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: part for name, part in parts.items() if f"{kind}:{name}" not in waiting_keys}
+
+    agent = bundle.manifest.agent
+    held_config = {key.partition(":")[2]: part.payload for key, part in held.items()}
+    config = {
+        name: held_config.get(name, setting)
+        for name, setting in agent.agent_config.items()
+        if f"{CONFIG}:{name}" not in waiting_keys or f"{CONFIG}:{name}" in held
+    }
+    uploads = {path.removeprefix(MEMORY_FILES): content for path, content in bundle.uploads.items()}
+    return replace(
+        bundle,
+        manifest=replace(bundle.manifest, agent=replace(agent, agent_config=config)),
+        pipelines=select(PIPELINE, bundle.pipelines),
+        flows=select(FLOW, bundle.flows),
+        uploads={f"{MEMORY_FILES}{name}": part for name, part in select(UPLOAD, uploads).items()},
+    )
 
 
 def _finish_install(destination: InstallTarget) -> None:

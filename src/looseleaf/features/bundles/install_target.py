@@ -20,11 +20,14 @@ from looseleaf.features.bundles.artifacts import (
     PROMPT,
     QUEUE,
     SCHEDULE,
+    UPLOAD,
     Artifact,
+    hold_back,
     list_artifacts,
-    pause_schedule,
 )
+from looseleaf.features.bundles.bundle import MEMORY as MEMORY_FILES
 from looseleaf.features.bundles.bundle import (
+    PIPELINE_FILES,
     Owner,
     WorkflowRules,
     build_flow,
@@ -93,6 +96,7 @@ class ArtifactChanges:
             SCHEDULE: self._set_schedule,
             QUEUE: self._set_queue,
             PROMPT: destination.prompts.set,
+            UPLOAD: self._set_upload,
             EXTRA: lambda _name, _payload: None,  # the ledger keeps it
         }
 
@@ -192,6 +196,24 @@ class ArtifactChanges:
             return replace(flow, prompt_queue=queue, queue_mode=mode)
 
         self._change_flow(slug, edit)
+
+    def _set_upload(self, name: str, text: str | None) -> None:
+        kind, slug, file = name.split("/", 2)
+        workflows = self._list_workflows()
+        if f"{MEMORY_FILES}{kind}/" == PIPELINE_FILES:
+            pipeline = workflows.pipelines.get(slug)
+            folder = FileFolder(pipeline.id) if pipeline is not None else None
+        else:
+            flow = workflows.flows.get(slug)
+            folder = FileFolder(flow.pipeline_id, flow.id) if flow is not None else None
+        uploads = self._destination.uploads()
+        if folder is None:
+            return  # it was removed with its pipeline or flow
+        if text is None:
+            uploads.delete(folder, file)
+        else:
+            content = text.encode(errors="surrogateescape")
+            uploads.put(folder, file, (content,), self._destination.limits)
 
     def _change_flow(self, slug: str, edit: Callable[[Flow], Flow]) -> None:
         flow = self._list_workflows().flows.get(slug)
@@ -362,6 +384,7 @@ def recover_if_idle(destination: InstallTarget) -> None:
 PENDING_UPGRADE, PENDING_INSTALL = "bundle_upgrade", "bundle_install"
 LARGEST_RECORD = 8_000_000  # bytes of one record
 _PENDING_PREFIX = "pending-"
+_SELECTING = (PIPELINE, FLOW)  # the parts that select pages
 
 
 @value
@@ -453,13 +476,13 @@ def build_pending(
 ) -> PendingUpgrade | None:
     """Build the record of the entries that wait, or None if there are none.
 
-    Schedules among the new keys are written paused at the same time.
+    Those among the new keys are written at the same time as they are held back.
     """
     artifacts = {}
     for entry in entries:
         artifact = target[entry.key]
-        is_paused = artifact.kind == SCHEDULE and entry.key in new_keys
-        current_hash = pause_schedule(artifact).hash if is_paused else entry.current_hash
+        held = hold_back(artifact) if entry.key in new_keys else None
+        current_hash = held.hash if held is not None else entry.current_hash
         artifacts[entry.key] = PendingArtifact(
             artifact.path, entry.reason, current_hash, artifact.payload
         )
@@ -574,6 +597,24 @@ class InstallTarget:
         title = BundleTitle(record.slug, "1")
         artifacts = list_artifacts(collect_bundle(self.source, record, PROFILES["backup"], title))
         return artifacts | self._read_kept_extras(record)
+
+    def find_missing_pages(
+        self, target: Mapping[str, Artifact], record: AgentRecord | None
+    ) -> dict[str, str]:
+        """Find the pages that workflows of a bundle select and that nothing here has.
+
+        Each is given with the file that selects it.
+        """
+        missing: dict[str, str] = {}
+        for artifact in target.values():
+            names = artifact.payload.get("memory_files", ()) if artifact.kind in _SELECTING else ()
+            for name in names:
+                is_here = self.pages.registry.get(name) is not None or (
+                    record is not None and self.pages.exists(record.shelf.page(name))
+                )
+                if f"{MEMORY}:{name}" not in target and not is_here:
+                    missing.setdefault(name, artifact.path)
+        return missing
 
     def current_prompts(self) -> dict[str, Artifact]:
         """Return the prompts of system tasks that were replaced here."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors.features import BundleMissing, InvalidExport, SecretsFound
@@ -13,6 +14,7 @@ from looseleaf.features.bundles.bundle import format_bundle, list_readable_files
 from looseleaf.features.bundles.export import (
     AgentSource,
     collect_bundle,
+    describe_missing_pages,
     find_left_out,
     leave_out_unreadable,
 )
@@ -101,9 +103,9 @@ def preview_bundle(
 
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
-        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
-            also all other pages, the journal, USER.md and uploaded files; fork leaves the settings
-            of flows out.
+        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows with the
+            pages that they select; backup also all other pages, the journal, USER.md and uploaded
+            files; fork leaves the settings of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
     """
@@ -136,9 +138,9 @@ def export_bundle(
 
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
-        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
-            also all other pages, the journal, USER.md and uploaded files; fork leaves the settings
-            of flows out.
+        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows with the
+            pages that they select; backup also all other pages, the journal, USER.md and uploaded
+            files; fork leaves the settings of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
         allow_secrets: Whether files with lines that look like secrets may leave.
@@ -148,6 +150,10 @@ def export_bundle(
     findings = scan_files(sorted(list_readable_files(bundle).items()))
     if findings and not allow_secrets:
         raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
+    if findings:
+        # On every surface, and before anything leaves: an export without its entry is refused.
+        target = f"agent={bundle.manifest.agent.slug} profile={profile} secrets={len(findings)}"
+        context.parts.add_event(build_event(context, "looseleaf/export-bundle", target))
     content = pack_files(files)
     return BundleArchive(
         agent=bundle.manifest.agent.slug,
@@ -211,6 +217,7 @@ def _collect(
         bundle = leave_out_starters(bundle, ledger, record, install_target_of(context).is_starter)
     bundle, unreadable = leave_out_unreadable(bundle)
     left_out += unreadable
+    left_out += describe_missing_pages(bundle, context.pages, record)
     if bundle.user_page is not None and not may_read_user_page(context, record):
         reason = "memory/USER.md: only its user, or a principal with manage_options, may export it"
         bundle = replace(bundle, user_page=None)

@@ -17,12 +17,14 @@ from looseleaf.features.bundles.artifacts import (
     EXTRA,
     FLOW,
     IDENTITY,
+    MEMORY,
     PAGES,
     PIPELINE,
     PROMPT,
     QUEUE,
     SCHEDULE,
     TOOLS,
+    USER,
     find_needed_key,
     has_other_steps,
     starts_by_itself,
@@ -51,7 +53,7 @@ LOCAL_CHOICES = {
     f"{CONFIG}:{key}" for key in ("models", "model", "provider", "allowed_redirect_uris")
 }
 _MOST_DIFF_LINES, _LONGEST_DIFF_LINE = 400, 4_000
-UNRESOLVED = "unresolved_auth_ref"
+UNRESOLVED, KEPT_LOCAL = "unresolved_auth_ref", "kept_local"
 
 
 @value(kw_only=True)
@@ -64,8 +66,9 @@ class PlanEntry:
         reason: Why: new_artifact, local_unchanged_from_installed, local_modified,
             untracked_local_artifact, widens_rights, starts_by_itself, already_matches_target,
             kept_local, learned_memory_kept, missing_local_artifact, orphaned_installed_artifact,
-            missing_pipeline (of a flow), needs_pipeline (a flow that needs new steps of its
-            pipeline), needs_flow (of a schedule or queue),
+            missing_pipeline (of a flow), needs_pipeline (of a flow or file whose pipeline, or the
+            new steps of it, must be approved), needs_flow (of a schedule, queue or file),
+            missing_page (a page that a workflow selects and the bundle does not have),
             affects_all_agents (a prompt of a system task), kept_not_used (a file that only other
             programs use), unresolved_auth_ref (a credential that this workspace does not have).
         source_path: The file of the bundle.
@@ -97,6 +100,8 @@ class BundleComparison:
         missing_refs: The references to credentials that are not here, by slug of the flow.
         is_new_agent: Whether the bundle creates the agent.
         builtins: Texts that are in force here if nobody replaced them, for the diff.
+        missing_pages: Pages that workflows of the bundle select and nothing here has, each with
+            the file that selects it.
     """
 
     target: Mapping[str, Artifact]
@@ -106,6 +111,7 @@ class BundleComparison:
     missing_refs: Mapping[str, tuple[str, ...]] = FrozenDict()
     is_new_agent: bool = False
     builtins: Mapping[str, Artifact] = FrozenDict()
+    missing_pages: Mapping[str, str] = FrozenDict()
 
     def is_waiting(self, key: str) -> bool:
         """Return whether the last bundle brought an artifact that is not approved yet."""
@@ -133,6 +139,9 @@ def choose_approved(entries: Collection[PlanEntry], approve: Collection[str]) ->
             raise InvalidArgument("approve", f"the plan has no {key!r}")
         if key in by_key and by_key[key].reason == UNRESOLVED:
             reason = f"{key} needs a credential that this workspace does not have; see the warnings"
+            raise InvalidArgument("approve", reason)
+        if key in by_key and (by_key[key].bucket == WARNING or by_key[key].reason == KEPT_LOCAL):
+            reason = f"{key} cannot be approved, since nothing would be done: {by_key[key].reason}"
             raise InvalidArgument("approve", reason)
     return frozenset(
         entry.key
@@ -188,6 +197,9 @@ def _decide_entries(comparison: BundleComparison) -> Iterator[PlanEntry]:
                 target_hash="",
                 installed_hash=installed_hash,
             )
+    for name, path in comparison.missing_pages.items():
+        key = f"{MEMORY}:{name}"
+        yield PlanEntry(key=key, bucket=WARNING, reason="missing_page", source_path=path)
     names = {name: slug for slug, names in comparison.missing_refs.items() for name in names}
     for name, slug in sorted(names.items()):
         yield PlanEntry(
@@ -209,9 +221,10 @@ def _decide(comparison: BundleComparison, target: Artifact, installed_hash: str)
     if target.kind in (SCHEDULE, QUEUE):
         return _decide_runtime(comparison, target)
     if comparison.is_new_agent:
-        return AUTO, "new_artifact"
+        return _decide_new(target)
     if target.is_learned:
-        return WARNING, "learned_memory_kept"
+        is_new = current is None and not installed_hash and target.kind != USER
+        return (AUTO, "new_artifact") if is_new else (WARNING, "learned_memory_kept")
     if current is None:
         return (WARNING, "missing_local_artifact") if installed_hash else _decide_new(target)
     return _decide_changed(target, current, installed_hash)
@@ -230,13 +243,14 @@ def _follow_needed(
     key, bucket = find_needed_key(target), decision[0]
     if not key or bucket not in (AUTO, APPROVAL):
         return decision
-    needed_bucket = decisions[key][0]
+    needed_bucket = decisions.get(key, ("", ""))[0]
     if key not in comparison.current:
         if needed_bucket == WARNING:
             reason = "missing_pipeline" if target.kind == FLOW else "missing_local_artifact"
             return WARNING, reason
         is_waiting = needed_bucket == APPROVAL and bucket == AUTO
-        return (APPROVAL, "needs_flow") if is_waiting else decision
+        reason = "needs_pipeline" if key.startswith(f"{PIPELINE}:") else "needs_flow"
+        return (APPROVAL, reason) if is_waiting else decision
     is_changed = has_other_steps(key, comparison.target, comparison.current)
     if needed_bucket == APPROVAL and bucket == AUTO and is_changed:
         return APPROVAL, "needs_pipeline"
@@ -245,7 +259,7 @@ def _follow_needed(
 
 def _decide_changed(target: Artifact, current: Artifact, installed_hash: str) -> tuple[str, str]:
     if target.key in LOCAL_CHOICES:
-        return NO_OP, "kept_local"
+        return NO_OP, KEPT_LOCAL
     if widens_rights(target, current):
         return APPROVAL, "widens_rights"
     if not installed_hash:
@@ -268,7 +282,7 @@ def _decide_runtime(comparison: BundleComparison, target: Artifact) -> tuple[str
         if target.kind == SCHEDULE and not is_new:
             return APPROVAL, "local_modified"
         return AUTO, "new_artifact" if is_new else "local_unchanged_from_installed"
-    return NO_OP, "kept_local"
+    return NO_OP, KEPT_LOCAL
 
 
 def _choose_wait_reason(comparison: BundleComparison, schedule: Artifact) -> str:

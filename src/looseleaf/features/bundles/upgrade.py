@@ -111,6 +111,7 @@ def compare_states(
         reconcile_runtime=reconcile,
         missing_refs=missing_refs,
         builtins=builtins,
+        missing_pages=destination.find_missing_pages(target, record),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.agents.record import list_readable_agents
 from looseleaf.catalog.page_checks import Finding
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.catalog.tool_access import expand_tool_names, find_unknown_tools
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import OperationList
     from looseleaf.catalog.page_checks import CheckRun
-    from looseleaf.features.workflows.definitions import Flow, Pipeline, Step
+    from looseleaf.features.workflows.definitions import Definitions, Flow, Pipeline, Step
     from looseleaf.features.workflows.jobs.job import Job
 
 
@@ -252,11 +253,12 @@ def find_step_faults(
 
 
 def check_workflows(run: CheckRun) -> Iterator[Finding]:
-    """Check that pipelines and flows name only tools that exist."""
+    """Check that pipelines and flows name only tools and pages that exist."""
     context = run.context
     if not context.parts.has_accounts():
         return
     operations, definitions = context.parts.operations(), definitions_of(context.parts)
+    yield from _find_missing_pages(context, definitions)
     for pipeline in definitions.pipelines.list()[0]:
         advice = f"Correct it: looseleaf pipelines update {pipeline.id} …"
         faults = [*find_policy_faults(operations, pipeline.tool_policy)]
@@ -269,3 +271,22 @@ def check_workflows(run: CheckRun) -> Iterator[Finding]:
         for step_id, settings in flow.step_settings.items():
             for fault in find_step_faults(operations, step_id, settings):
                 yield Finding("workflows", "warning", f"flow {flow.slug}: {fault}", advice)
+
+
+def _find_missing_pages(context: Context, definitions: Definitions) -> Iterator[Finding]:
+    """Find pages that pipelines and flows select and that their agents do not have."""
+    agents = {agent.id: agent for agent in list_readable_agents(context.parts.agents)}
+    selections: list[tuple[str, Pipeline | Flow]] = [
+        *(("pipeline", pipeline) for pipeline in definitions.pipelines.list()[0]),
+        *(("flow", flow) for flow in definitions.flows.list()[0]),
+    ]
+    for kind, workflow in selections:
+        agent = agents.get(workflow.agent_id)
+        for name in workflow.memory_files if agent is not None else ():
+            # A page of a registered name may be composed, or lie in another layer.
+            is_registered = context.pages.registry.get(name) is not None
+            if agent is None or is_registered or context.pages.exists(agent.shelf.page(name)):
+                continue
+            detail = f"{kind} {workflow.slug} selects {name}, which {agent.slug} does not have"
+            advice = f"Write it: looseleaf memory write {name} --agent {agent.slug}"
+            yield Finding("workflows", "warning", detail, advice)
