@@ -10,6 +10,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
 from looseleaf.catalog.model_tools import declare_tools, list_all_tools, list_model_tools, run_tool
+from looseleaf.catalog.operation_tools import list_operation_tools
 from looseleaf.catalog.tool_access import MODEL_TOOLS
 from looseleaf.errors import Invalid
 from looseleaf.prompt.request import Request
@@ -105,13 +106,24 @@ def test_a_bad_call_is_an_error_that_says_what_is_wrong(
     assert memory(workspace, action="get")["data"]["hash"] == before
 
 
-def test_ids_from_the_model_are_ignored(workspace: Workspace) -> None:
-    """Whose memory it is follows from the request alone."""
+def test_no_tool_takes_the_name_of_another_agent_or_user(workspace: Workspace) -> None:
+    """Every tool of the catalog refuses them and changes nothing; one's own names are taken."""
     workspace.agents.create("bob", owner=2)
-    told = {"agent_id": 2, "user_id": 2, "agent": "bob", "section": "Facts"}
-    assert memory(workspace, action="append", content="- of ada", **told)["success"]
-    page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
-    assert "- of ada" in workspace.pages.text(page)
+    tools = [*MODEL_TOOLS, *(tool.name for tool in list_operation_tools(workspace.context))]
+    workspace.agents.configure("ada", {"tool_policy": {"mode": "allow", "tools": tools}})
+    request = asked(workspace)
+    offered = {tool.name for tool in list_model_tools(workspace.context, request)}
+    assert len(offered) > 20
+    given = {"action": "append", "section": "Facts", "content": "- of whom?", "file": "MEMORY.md"}
+    before = workspace.pages.text(request.agent.shelf.page("MEMORY.md"))
+    for tool in offered:
+        for name, other in (("agent", "bob"), ("agent_id", 2), ("user", 2), ("user_id", "2")):
+            envelope = run_tool(workspace.context, request, tool, {**given, name: other})
+            assert envelope["error_code"] == "invalid_argument", (tool, name)
+            assert "alone" in envelope["error"], (tool, name)
+    assert workspace.pages.text(request.agent.shelf.page("MEMORY.md")) == before
+    own = {"agent_id": request.agent.id, "user_id": "1", "agent": "ada", "section": "Facts"}
+    assert memory(workspace, action="append", content="- of ada", **own)["success"]
     assert not workspace.pages.exists(workspace.agents.resolve("bob").shelf.page("MEMORY.md"))
 
 
@@ -211,7 +223,7 @@ def test_an_allow_list_can_name_the_tools_of_operations(workspace: Workspace) ->
     offered = {tool.name: tool for tool in list_model_tools(workspace.context, request)}
     assert set(offered) == {"agent_memory", "get_agent_memory"}
     assert "agent" not in offered["get_agent_memory"].schema["properties"]
-    read = run_tool(workspace.context, request, "get_agent_memory", '{"agent": "bob"}')
+    read = run_tool(workspace.context, request, "get_agent_memory", '{"agent": "ada"}')
     assert read["data"]["file"] == "MEMORY.md"
 
 

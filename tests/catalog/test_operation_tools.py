@@ -135,10 +135,10 @@ def test_a_scoped_tool_leaves_no_choice_of_agent_or_user(workspace: Workspace) -
 
 
 def test_a_model_writes_as_itself_on_its_own_surface(workspace: Workspace, acting: Context) -> None:
-    """The history says which model changed a page, and through what."""
+    """The history names the agent, whatever the program calls itself, and the surface."""
     call(acting, "append_agent_memory", section="Facts", content="- one")
     last = workspace.history.revisions(workspace.agents.resolve("ada").shelf.page("MEMORY.md"))[-1]
-    assert (last.actor, last.surface) == ("model", "mcp")
+    assert (last.actor, last.surface) == ("ada", "mcp")
 
 
 def test_whose_memory_it_is_is_not_the_models_choice(workspace: Workspace, acting: Context) -> None:
@@ -147,7 +147,7 @@ def test_whose_memory_it_is_is_not_the_models_choice(workspace: Workspace, actin
     call(acting, "get_agent_memory", agent="ada", user_id=1)
     call(acting, "get_agent_memory", agent=1)
     for given in ({"agent": "bob"}, {"agent_id": 2}, {"user": 7}):
-        with pytest.raises(InvalidArgument, match="one agent and one user"):
+        with pytest.raises(InvalidArgument, match="alone; call"):
             call(acting, "get_agent_memory", **given)
     with pytest.raises(AgentMissing):
         call(acting, "diff_prompts", mode="chat", other={"agent": "bob"})

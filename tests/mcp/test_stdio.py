@@ -61,8 +61,8 @@ def test_a_client_remembers_and_reads_again(root: Path, era: str) -> None:
     talk(describe_server(root), session, era=era)
 
 
-def test_the_history_names_the_client_and_the_surface(root: Path) -> None:
-    """A page changed by a model says by which program."""
+def test_the_history_names_the_agent_and_the_surface(root: Path) -> None:
+    """A program cannot choose the name that stands beside a page; its own name is the reason."""
 
     async def session(client: Client) -> None:
         for fact in ("- one", "- two"):
@@ -74,7 +74,7 @@ def test_the_history_names_the_client_and_the_surface(root: Path) -> None:
     workspace = Workspace.open(root)
     page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     last = workspace.history.revisions(page)[-1]
-    assert (last.actor, last.surface) == ("mcp", "mcp")
+    assert (last.actor, last.surface, last.reason) == ("ada", "mcp", "through mcp")
     assert (last.actor_kind, last.origin, last.activity) == ("agent", "user", "session")
     # What one process changed belongs to one session.
     ids = [revision.activity_id for revision in workspace.history.revisions(page)[-4:]]

@@ -94,11 +94,23 @@ PEOPLE = {
         is_model=True,
         is_attended=True,
     ),
+    # Somebody talks to ada, which belongs to the owner, and gives it every right of a credential.
+    "borrowed": Principal(
+        kind="session",
+        user_id=SOMEONE,
+        name="ada",
+        grants={ADA: "operator"},
+        agent_id=ADA,
+        role="operator",
+        ceiling=frozenset(("chat", "write_user_pages")),
+        is_model=True,
+        is_attended=True,
+    ),
 }
 EVERYONE = frozenset(PEOPLE)
 MANAGERS = frozenset(("manager", "everything"))
 ADMINS = MANAGERS | {"admin", "owner"}
-AGENTS = frozenset(("token", "writer", "present"))
+AGENTS = frozenset(("token", "writer", "present", "borrowed"))
 PERSONS = EVERYONE - AGENTS - {"reading"}
 OPERATORS = ADMINS | {"operator", "builder"} | AGENTS
 VIEWERS = OPERATORS | {"viewer", "reading"}

@@ -103,8 +103,8 @@ def test_mcp_over_stdio_adds_and_does_not_replace(site: Site, *, full: bool) -> 
     context = local_context_of(workspace, 1, 1, full=full)("some-editor")
     invoke(context, "datamachine/append-agent-file", ADD)
     last = invoke(workspace.context, "looseleaf/page-history", {"file": "USER.md"})[-1]
-    assert (last["actor"], last["surface"]) == ("some-editor", "mcp")
-    assert (last["actor_kind"], last["reason"]) == ("agent", "by the agent ada")
+    assert (last["actor"], last["surface"]) == ("ada", "mcp")
+    assert (last["actor_kind"], last["reason"]) == ("agent", "through some-editor")
     assert last["activity"] == "session"
     assert last["activity_id"]
     for name in REPLACING:

@@ -78,6 +78,7 @@ class Principal:
     capabilities: frozenset[str] = frozenset()  # the user's own
     grants: Mapping[int, str] = FrozenDict()  # the user's role by agent id
     agent_id: int = 0  # the only agent it reaches; 0 for all of the user's
+    agent_owner: int = 0  # the owner of that agent; each operation looks it up
     role: str = "admin"  # never more than this on any agent
     ceiling: frozenset[str] | None = None  # never more than these capabilities
     credential: str = ""  # the public id of the token, password or session
@@ -298,17 +299,23 @@ def _find_user_page_requirement(principal: Principal, permission: str, user_id: 
     required_role = "operator" if permission in ("append", "write", "tokens") else "viewer"
     if not has_role(principal.role, required_role):
         return f"a credential of the role {required_role}"
-    return _find_agent_write_requirement(principal, permission) if permission in CHANGES else None
+    if permission not in CHANGES:
+        return None
+    return _find_agent_write_requirement(principal, permission, user_id)
 
 
-def _find_agent_write_requirement(principal: Principal, permission: str) -> str | None:
+def _find_agent_write_requirement(
+    principal: Principal, permission: str, user_id: int
+) -> str | None:
     """Return what an agent lacks to change a user's pages, or None for a person.
 
     These pages stand in the prompts of all agents of the user, so that one agent could influence
-    the others through them.
+    the others through them; the agent of somebody else never does.
     """
     if not principal.is_agent:
         return None
+    if principal.agent_id and principal.agent_owner != user_id:
+        return "an agent of the same user, since these pages stand in the prompts of the user's own"
     if permission != "append":
         return "a person to replace a user's pages; an agent appends to them (append_agent_file)"
     if principal.is_attended or WRITE_USER_PAGES in (principal.ceiling or ()):

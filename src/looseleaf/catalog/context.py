@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.principals import LOCAL_ADMINISTRATOR, authorize
+from looseleaf.access.principals import AGENT, LOCAL_ADMINISTRATOR, authorize
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.provenance import (
     FROM_IMPORT,
@@ -143,6 +143,19 @@ class Context:
             self.settings.require_if_match and self.surface in _NAMING_SURFACES,
             allow_shrink,
         )
+
+
+def act_for(context: Context, agent: AgentRecord) -> Context:
+    """Return the context of a principal that acts through an agent, with its owner and name.
+
+    A program that the operator started acts under the name of the agent, whatever it calls itself.
+    """
+    principal = context.principal
+    if principal.agent_owner != agent.owner:
+        context = replace(context, principal=replace(principal, agent_owner=agent.owner))
+    if principal.kind == AGENT and context.actor != agent.slug:
+        context = replace(context, actor=agent.slug)
+    return context
 
 
 # The audit's entry for one act: who acts, through which surface, and why.

@@ -60,9 +60,9 @@ def wrap_operation(name: str, function: Function, permission: str) -> Function:
         # The permission of the operation counts, whoever calls it and from where.
         operation_context = context.with_permission(permission)
         if operation_context.principal.agent_id:
-            from looseleaf.catalog.page_access import bind_pages
+            from looseleaf.catalog.page_access import bind_to_agent
 
-            operation_context = bind_pages(operation_context)
+            operation_context = bind_to_agent(operation_context)
         return function(operation_context, *arguments, **options)
 
     for attribute in _COPIED_ATTRIBUTES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog import resolution
-from looseleaf.catalog.context import build_event
+from looseleaf.catalog.context import act_for, build_event
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.resolution import agent_of, find_operation
 from looseleaf.catalog.schemas import parse_arguments
@@ -85,6 +85,7 @@ def run_parsed(
         # Found anew for each operation, and once: a policy that changed during a turn binds it.
         agent = context.parts.agents.resolve(context.principal.agent_id)
         context = replace(context, permission=operation.permission, acting_agent=agent)
+        context = act_for(context, agent)
         # A tool that a policy denies is denied as a resource, a file and an address of REST, too.
         require_operation(context, operation, operation_arguments)
     elif context.acting_agent is not None:

@@ -105,16 +105,20 @@ def _resolve_guess(name: str, parameters: set[str]) -> str:
 def _refuse_other_scope(context: Context, model_arguments: dict[str, Any]) -> None:
     """Remove an argument that names the principal's own agent or user; refuse any other."""
     agent_id, user_id = context.principal.agent_id, context.principal.user_id
-    own_agent = (agent_id, str(agent_id), context.parts.agents.resolve(agent_id).slug)
-    for name in ("agent", "agent_id", "agent_slug", "user", "user_id"):
+    for name in _SCOPE:
         if name not in model_arguments:
             continue
-        own_names = own_agent if name.startswith("agent") else (user_id, str(user_id))
-        if model_arguments.pop(name) not in (*own_names, 0, ""):
-            raise InvalidArgument(name, "this server was started for one agent and one user")
+        slug = context.parts.agents.resolve(agent_id).slug
+        own_names = (agent_id, str(agent_id), slug)
+        if name.startswith("user"):
+            own_names = (user_id, str(user_id), f"user {user_id}")
+        if model_arguments.pop(name) not in (*own_names, None, 0, ""):
+            raise InvalidArgument(
+                name, f"you act for {own_names[-1]} alone; call the tool without {name}"
+            )
 
 
-_IGNORED = ("agent", "agent_id", "agent_slug", "user", "user_id")  # never the model's choice
+_SCOPE = ("agent", "agent_id", "agent_slug", "user", "user_id")
 
 
 def list_model_tools(context: Context, request: Request) -> tuple[Tool, ...]:
@@ -182,7 +186,9 @@ def build_failure(name: str, error: LooseleafError) -> dict[str, Any]:
 def _act(
     context: Context, request: Request, tool: ModelTool, model_arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    unknown_names = set(model_arguments) - {"action", *tool.properties, *_IGNORED}
+    model_arguments = dict(model_arguments)
+    _refuse_other_scope(context, model_arguments)
+    unknown_names = set(model_arguments) - {"action", *tool.properties}
     for name in sorted(unknown_names):
         raise InvalidArgument(name, f"{tool.name} takes action, {', '.join(tool.properties)}")
     action_name = model_arguments.get("action")
@@ -215,10 +221,7 @@ def _act(
 def _call(
     context: Context, tool: OperationTool, model_arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    tool_arguments = {
-        key: argument for key, argument in model_arguments.items() if key not in _IGNORED
-    }
-    return wrap_result(tool.operation, call_tool(context, tool, tool_arguments))
+    return wrap_result(tool.operation, call_tool(context, tool, model_arguments))
 
 
 def _parse_arguments(json_arguments: Mapping[str, Any] | str) -> dict[str, Any]:

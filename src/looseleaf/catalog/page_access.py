@@ -1,13 +1,14 @@
-"""Memory policies that bind access: the pages of a workspace as one agent may reach them.
+"""What binds a principal to its agent: the owner, and a memory policy that binds access.
 
-Every operation is run with these pages in the place of all pages, so that no operation, not even
-one of a plugin, can forget the policy.
+Every operation is run with the pages that the policy leaves in the place of all pages, and with the
+owner of the agent, so that no operation, not even one of a plugin, can forget either.
 """
 
 from __future__ import annotations
 
 from copy import copy
 
+from looseleaf.catalog.context import act_for
 from looseleaf.catalog.resolution import find_acting_agent
 from looseleaf.errors import Unavailable
 from looseleaf.errors.pages import AgentMissing, PageDenied
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.blame import Blame
     from looseleaf.memory.history import History, PackedVersions, PageVerdict, Revision
-    from looseleaf.memory.policy import MemoryPolicy, PolicyDecision
+    from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import (
         Capabilities,
@@ -40,16 +41,25 @@ if TYPE_CHECKING:
     Decide = Callable[[Scope], PolicyDecision]
 
 
-def bind_pages(context: Context) -> Context:
-    """Return the context of an agent the pages that its memory policy leaves, if it binds access.
+def bind_to_agent(context: Context) -> Context:
+    """Return the context of a principal that acts through an agent.
 
-    A principal that is bound to no agent has no policy.
+    The principal gets the owner of the agent, and the pages are those that the agent's memory
+    policy leaves, if it binds access.
     """
     if context.is_bound:
         return context  # one operation runs another one
-    policy = _policy_of(context)
-    if policy is None:
+    try:
+        agent = find_acting_agent(context)
+    except AgentMissing:
+        return context  # the operation itself reports that the agent is missing
+    if agent is None:
         return context
+    context = act_for(context, agent)
+    # Most agents have no policy, and a policy that binds injection alone does not count here.
+    if not agent.config or not agent.configuration.binds_access:
+        return context
+    policy = agent.configuration.memory_policy
 
     def decide_page(scope: Scope) -> PolicyDecision:
         return decide(scope.filename, policy=policy)
@@ -58,18 +68,6 @@ def bind_pages(context: Context) -> Context:
     pages.store_for = lambda place: ReachableStore(context.pages.store_for(place), decide_page)
     history = ReachableHistory(context.history, decide_page)
     return replace(context, pages=pages, bound_history=history)
-
-
-def _policy_of(context: Context) -> MemoryPolicy | None:
-    """Return the policy of the acting agent if it binds access, else None."""
-    try:
-        agent = find_acting_agent(context)
-    except AgentMissing:
-        return None  # the operation itself reports that the agent is missing
-    # Most agents have no policy, and a policy that binds injection alone does not count here.
-    if agent is None or not agent.config or not agent.configuration.binds_access:
-        return None
-    return agent.configuration.memory_policy
 
 
 def _require(decide_page: Decide, scope: Scope) -> None:

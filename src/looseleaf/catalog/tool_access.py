@@ -102,7 +102,7 @@ def _build_text_schema(description: str, *choices: str) -> dict[str, Any]:
 
 _SCOPE_OF_SEEDS = {
     "type": "integer",
-    "description": "Ignored: whose memory it is follows from the conversation.",
+    "description": "Leave it out: the conversation decides whose memory it is.",
 }
 _PLACE = ("file", "section", "position")
 # The ways out that a refusal of a change names.
@@ -269,7 +269,8 @@ class CallRights:
     """
 
     def __init__(self, principal: Principal, agent: AgentRecord, user_id: int) -> None:
-        self.principal = principal
+        is_bound = principal.agent_id == agent.id
+        self.principal = replace(principal, agent_owner=agent.owner) if is_bound else principal
         self._agent, self._user_id = agent, user_id
         self._decisions: dict[tuple[str, bool], bool] = {}
 

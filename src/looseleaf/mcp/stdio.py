@@ -465,9 +465,10 @@ def compute_message_limit(max_page_bytes: int) -> int:
 def local_context_of(
     workspace: Workspace, agent_id: int, user: int, *, full: bool = False
 ) -> Callable[[str], Context]:
-    """Build the contexts of a client: it acts for the operator, under its own name, in one session.
+    """Build the contexts of a client: it acts for the operator, as the agent, in one session.
 
-    Only with `full` may a client change the identity of an agent and the rules for all agents.
+    Its own name stands in the reason of its changes. Only with `full` may a client change the
+    identity of an agent and the rules for all agents.
     """
 
     session = Activity(SESSION, os.urandom(8).hex())
@@ -478,6 +479,7 @@ def local_context_of(
             principal = confine_model(principal)
         # A person started the program and is present.
         principal = replace(principal, is_attended=True)
-        return workspace.acting(principal=principal, surface="mcp", activity=session)
+        reason = f"through {client}"
+        return workspace.acting(principal=principal, surface="mcp", reason=reason, activity=session)
 
     return context_of

@@ -9,7 +9,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.catalog.model_tools import list_model_tools
 from looseleaf.catalog.operation_tools import list_operation_tools, pick_tool
-from looseleaf.catalog.page_access import bind_pages
+from looseleaf.catalog.page_access import bind_to_agent
 from looseleaf.catalog.prompt_assembly import build_request, compose
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.tool_access import MODEL_TOOLS, confine_to_agent
@@ -494,7 +494,7 @@ def act_in_job(context: Context, job: Job) -> Context:
         reason="",
         activity=Activity(JOB, f"job-{job.id}"),
     )
-    return bind_pages(confine_to_agent(agent_context, request, person=person))
+    return bind_to_agent(confine_to_agent(agent_context, request, person=person))
 
 
 def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:
