@@ -297,7 +297,7 @@ def _takes_where(run: Callable[..., Any]) -> bool:
 
 
 def _check(name: str, argument: object, argument_type: Schema) -> None:
-    problem = find_problem(argument_type, argument, name)
+    problem = find_problem(argument_type, argument, name) or _find_text_problem(name, argument)
     if problem is None:
         place = next(_find_large_numbers(argument, argument_type, name), None)
         problem = place and f"{place} must be integer, of at most {LARGEST_INTEGER}"
@@ -305,6 +305,40 @@ def _check(name: str, argument: object, argument_type: Schema) -> None:
         # The sentence of the error names the argument; a place inside of it is named in full.
         is_whole = problem.startswith(f"{name} ")
         raise InvalidArgument(name, f"it{problem.removeprefix(name)}" if is_whole else problem)
+
+
+def _find_text_problem(name: str, argument: object) -> str | None:
+    """Return the place of a text that no file, database or log could hold, and why, if any.
+
+    The text of a page may hold a NUL and be long; the text of a definition may be long.
+    """
+    may_hold_nul = name in _PAGES
+    may_be_long = may_hold_nul or name in _DEFINITIONS or name in _FILES
+    pairs = [(name, argument)]  # a stack, since an argument may be nested as deeply as JSON
+    while pairs:
+        place, part = pairs.pop()
+        if isinstance(part, dict):
+            pairs += [(place, key) for key in part]
+            pairs += [(f"{place}.{key}", inner) for key, inner in part.items()]
+        elif isinstance(part, list | tuple):
+            pairs += [(f"{place}[{number}]", inner) for number, inner in enumerate(part)]
+        if not isinstance(part, str):
+            continue
+        if not part.isascii() and not _is_unicode(part):
+            return f"{name} has half of a character (a lone surrogate), which is no text"
+        if "\0" in part and not may_hold_nul:
+            return f"{place} has a NUL character"
+        if len(part) > SHORT_BYTES and not may_be_long:
+            return f"{place} is too long: at most {SHORT_BYTES:,} characters"
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _find_large_numbers(argument: object, argument_type: Schema, place: str) -> Iterator[str]:
