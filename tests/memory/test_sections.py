@@ -303,7 +303,8 @@ def test_name_or_position_must_be_given() -> None:
         ("pre\r\n## A\r\n## B\r\n", "a\nb", "pre\r\n## A\r\na\nb\r\n## B\r\n"),
         ("## A", "new", "## A\nnew\n"),
         ("p\r\n## A", "new", "p\r\n## A\r\nnew\r\n"),
-        ("## A\nx", "new", "## A\nnew\n"),
+        ("## A\nx", "new", "## A\nnew"),
+        ("## A\nx", "", "## A\n"),
         ("## A\nx\r", "new", "## A\nnew\r\n"),
         ("p\r\n## A\r\nx\r", "new", "p\r\n## A\r\nnew\r\n"),
         ("## A\nx\n\r", "new", "## A\nnew\n\r\n"),
@@ -549,7 +550,8 @@ def test_setting_touches_no_other_byte(page: str, body: str, choice: int) -> Non
     assert others(made, position) == others(page, position)
     assert names(made) == names(page)
     assert read_section(made, None, position=position) == body.strip("\r\n")
-    assert position < len(list_sections(page)) or made.endswith("\n")
+    is_open = not page.endswith(("\n", "\r"))
+    assert position < len(list_sections(page)) or is_open or made.endswith("\n")
 
 
 @given(pages, anything, st.integers(0, 5))
@@ -568,6 +570,22 @@ def test_appending_touches_no_other_byte(page: str, addition: str, choice: int) 
     assert texts(made) == texts(expected)
     is_open = not page.endswith("\n") and f"{made}\n" == expected
     assert "\r" in page or made == expected or is_open
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+@given(pages, st.text("ab \n", min_size=1))
+@examples
+def test_an_addition_that_is_taken_out_again_leaves_every_byte(
+    end: str, page: str, addition: str
+) -> None:
+    """A last section without a newline at its end has none afterwards, either."""
+    page = page.rstrip("\r\n") + end
+    sections = list_sections(page)
+    old = read_section(page, None, position=len(sections)) if sections else ""
+    if not old or set_section(page, None, old, position=len(sections)) != page:
+        return  # what is written is not what was there, such as an open block without markers
+    made = append_to_section(page, None, addition, position=len(sections))
+    assert set_section(made, None, old, position=len(sections)) == page
 
 
 @given(anything | pages, anything)

@@ -69,7 +69,11 @@ def read_section(text: str, name: str | None, *, position: int | None = None) ->
 def set_section(text: str, name: str | None, body: str, *, position: int | None = None) -> str:
     """Return the page with the text of a section replaced, or with a new section at its end."""
     page, index = _ensure_section(text, name, position)
-    return _write(page, index, body.strip("\r\n"))
+    body = body.strip("\r\n")
+    # What was appended can be taken out again, to the last byte.
+    is_last = index == len(page.headers) - 1
+    keeps_end = is_last and bool(body and _split_body(_body_of(page, index))[1])
+    return _write(page, index, body, keeps_end=keeps_end)
 
 
 def append_to_section(
