@@ -98,7 +98,7 @@ async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
     address = address_of(request)
     login = sign_in.get("login", "")
     attempts, name = authenticator.attempts, login if isinstance(login, str) else ""
-    attempts.take(address, name)
+    await attempts.take(address, name)
     try:
         work = partial(
             _start_session, authenticator, sign_in, _build_event(request, "sign in", address)

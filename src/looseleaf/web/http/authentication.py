@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -11,6 +12,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 from looseleaf.access.authentication import Authentication
 from looseleaf.catalog.signature import with_origin
@@ -18,6 +20,7 @@ from looseleaf.errors.operations import Unauthenticated
 from looseleaf.values import replace
 from looseleaf.web.http.request_log import activity_of
 from looseleaf.web.http.responses import RequestError, precondition_of
+from looseleaf.web.http.workers import SignInQueue
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 
-# A limit on attempts to sign in, which are counted before they are checked.
+# A limit on wrong credentials. Secrets that we made cannot be guessed: a right one always passes,
+# and only wrong ones are counted. A password that a person chose can be guessed, so that attempts
+# beyond the limit are slowed down before they are checked; the right one passes a little later.
 
 
 MOST = 20  # of one login from one address
 MOST_OF_ADDRESS = MOST_OF_LOGIN = 100
 SECONDS = 60.0
+SLOW_SECONDS = 60.0  # for as many attempts as a limit has, once they are slowed down
 _KEYS = 10_000
 _MAX_LENGTH = 200
 
@@ -48,10 +54,27 @@ class Attempts:
 
     def __init__(self) -> None:
         self._times: dict[Key, deque[float]] = {}
+        self._queues: WeakValueDictionary[Key, SignInQueue] = WeakValueDictionary()
         self.total = 0  # failed attempts
 
-    def take(self, address: str, login: str) -> None:
-        """Count an attempt before it is checked, or refuse it."""
+    async def take(self, address: str, login: str) -> None:
+        """Count an attempt before it is checked; beyond a limit it waits for its turn first.
+
+        The newest attempt has the next turn, and addresses and logins take turns, so that a person
+        does not wait for the guesses before.
+        """
+        for (key, limit), peer in zip(
+            _list_bounds(address, login), ("", login, address), strict=True
+        ):
+            if self._find_wait(key, limit):
+                queue = self._queues.setdefault(key, SignInQueue(1))
+                async with queue.turn(peer[:_MAX_LENGTH]):
+                    await asyncio.sleep(SLOW_SECONDS / limit)
+        for key, limit in _list_bounds(address, login):
+            self._add(key, limit)
+
+    def count_failure(self, address: str, login: str) -> None:
+        """Count a wrong application password, or refuse further ones."""
         for key, limit in _list_bounds(address, login):
             self._check(key, limit)
         for key, limit in _list_bounds(address, login):
@@ -85,11 +108,15 @@ class Attempts:
             self._drop_old()
         self._times.setdefault(key, deque(maxlen=limit)).append(time.monotonic())
 
-    def _check(self, key: Key, limit: int) -> None:
+    def _find_wait(self, key: Key, limit: int) -> float:
+        """Return the seconds until the limit allows another attempt."""
         times = self._times.get(key)
         if times is None or len(times) < limit:
-            return
-        wait = times[0] + SECONDS - time.monotonic()
+            return 0.0
+        return max(0.0, times[0] + SECONDS - time.monotonic())
+
+    def _check(self, key: Key, limit: int) -> None:
+        wait = self._find_wait(key, limit)
         if wait > 0:
             seconds = int(wait) + 1
             message = f"Too many failed logins. Try again in {seconds} seconds."
@@ -173,7 +200,7 @@ class Authenticator:
             return principal
         except Unauthenticated:
             if _is_password(connection):
-                self.attempts.fail()  # the attempt was counted before the check
+                self.attempts.fail()  # counted for its login and address already
             elif has_credential(connection):
                 self.attempts.fail_credential(address_of(connection), _credential_id_of(connection))
             raise
@@ -196,10 +223,11 @@ class Authenticator:
         raise Unauthenticated
 
     def _by_password(self, login: str, password: str, address: str) -> Principal:
-        self.attempts.take(address, login)
-        principal = self.authentication.basic(login, password)
-        self.attempts.succeed(address, login)
-        return principal
+        try:
+            return self.authentication.basic(login, password)
+        except Unauthenticated:
+            self.attempts.count_failure(address, login)
+            raise
 
     def _by_cookie(self, connection: HTTPConnection) -> Principal:
         cookie = session_cookie_of(connection)
