@@ -26,6 +26,8 @@ from looseleaf.catalog.dispatch import invoke
 
 API = "/datamachine/v1"
 PASSWORDS, BODIES, DIFFS, SEARCHES = 100, 40, 40, 10
+WIDE, LINTS, SIGN_INS, LARGE = 8, 4, 14, 4
+READER, PASSWORD = "reader", "a long password"
 READ_SECONDS, WRITE_SECONDS, GROWTH = 0.25, 1.0, 128_000_000  # at p95, and bytes
 _BODY_BYTES = 19_000_000
 _READY_SECONDS = 60.0
@@ -39,15 +41,16 @@ class Target(NamedTuple):
     port: int
     token: str
     process: int
+    others: tuple[str, ...] = ()  # credentials of another user, who may only read
 
     @property
     def base(self) -> str:
         """The address of the server."""
         return f"http://127.0.0.1:{self.port}"
 
-    def client(self) -> httpx2.AsyncClient:
-        """Open a client that shows the token."""
-        headers = {"authorization": f"Bearer {self.token}"}
+    def client(self, token: str = "") -> httpx2.AsyncClient:
+        """Open a client that shows the token, or another one."""
+        headers = {"authorization": f"Bearer {token or self.token}"}
         limits = httpx2.Limits(max_connections=None)
         return httpx2.AsyncClient(
             base_url=self.base,
@@ -128,29 +131,85 @@ async def search_for_everything(target: Target) -> None:
                 query = {"query": "0"}
 
 
+async def send_wide_json(target: Target) -> None:
+    """Send many small values, to an operation that the credential may not run and to one it may."""
+    body = b'{"content":[' + b"0," * (_BODY_BYTES // 2) + b"0]}"
+    headers = {"content-type": "application/json"}
+    async with target.client(target.others[0]) as client:
+        while True:
+            await client.put(f"{API}/files/agent/flood.md", content=body, headers=headers)
+            ability = "/wp-abilities/v1/abilities/datamachine/get-agent-memory/run"
+            await client.post(ability, content=body, headers=headers)
+
+
+async def ask_for_lint(target: Target) -> None:
+    """Ask for a lint of pages whose lines are all the same."""
+    async with target.client(target.others[0]) as client:
+        while True:
+            await client.get(f"{API}/lint", params={"agent": "ada"})
+
+
+async def use_many_credentials(target: Target) -> None:
+    """Search and hold event streams by many credentials of one user, by turns."""
+    credential = random.choice(target.others)
+    async with target.client(credential) as client:
+        while True:
+            await client.get(f"{API}/search", params={"query": "0", "agent": "ada"})
+            with contextlib.suppress(httpx2.TimeoutException):
+                stream = {"accept": "text/event-stream"}
+                await client.get(f"{API}/jobs", headers=stream, timeout=0.2)
+
+
+async def read_large_pages(target: Target) -> None:
+    """Read a page of 2.4 MB as it is shown to people, by one of a user's sign-ins."""
+    async with target.client() as client:
+        del client.headers["authorization"]
+        credentials = {"login": READER, "password": PASSWORD}
+        (await client.post("/login", json=credentials)).raise_for_status()
+        while True:
+            await client.get("/admin/agents/ada/pages/agent/large.md")
+
+
 ATTACKS: dict[str, tuple[Attack, int]] = {
     "wrong passwords": (guess_passwords, PASSWORDS),
     "unfinished bodies": (send_part_of_body, BODIES),
     "crafted diffs": (ask_for_diff, DIFFS),
     "hostile searches": (search_for_everything, SEARCHES),
+    "wide JSON": (send_wide_json, WIDE),
+    "lint of equal lines": (ask_for_lint, LINTS),
+    "many sign-ins": (use_many_credentials, SIGN_INS),
+    "large pages": (read_large_pages, LARGE),
 }
 
 
-def prepare(root: Path) -> str:
-    """Create a workspace whose page has two versions that are hard to compare; return a token."""
+def prepare(root: Path) -> tuple[str, ...]:
+    """Create a workspace with pages that are hard to work on.
+
+    Return a token of an agent, and tokens of a user who may only read it.
+    """
     workspace = Workspace.create(root, agent="ada")
     for seed in (1, 2):
         lines = [f"{number % 150:03}" for number in range(13_500)]
         random.Random(seed).shuffle(lines)
         arguments = {"file": "crafted.md", "content": "\n".join(lines)}
         invoke(workspace.context, "datamachine/write-agent-file", arguments)
-    token = invoke(workspace.context, "looseleaf/create-token", {"agent": "ada"})["token"]
+    pages = {f"equal-{number}.md": "- the same\n" * 85_000 for number in range(8)}
+    pages["large.md"] = "A line of a large page, with *emphasis*.\n\n" * 57_000
+    for file, content in pages.items():
+        arguments = {"file": file, "content": content}
+        invoke(workspace.context, "datamachine/write-agent-file", arguments)
+    reader = {"login": READER, "password": PASSWORD}
+    invoke(workspace.context, "looseleaf/create-user", reader)
+    role = {"user": READER, "agent": "ada", "role": "viewer"}
+    invoke(workspace.context, "looseleaf/grant-role", role)
+    owners = [{"agent": "ada"}, *({"user": READER} for _ in range(SIGN_INS))]
+    made = [invoke(workspace.context, "looseleaf/create-token", owner) for owner in owners]
     workspace.close()
-    return str(token)
+    return tuple(str(item["token"]) for item in made)
 
 
 @contextlib.contextmanager
-def serve_workspace(root: Path, token: str) -> Iterator[Target]:
+def serve_workspace(root: Path, tokens: tuple[str, ...]) -> Iterator[Target]:
     """Serve a workspace in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -165,7 +224,7 @@ def serve_workspace(root: Path, token: str) -> Iterator[Target]:
             time.sleep(0.05)
         # The MCP server loads behind the first answers; what it takes is no growth.
         httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=_READY_SECONDS)
-        yield Target(port, token, process.pid)
+        yield Target(port, tokens[0], process.pid, tokens[1:])
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -198,7 +257,8 @@ def attack_from_process(target: Target, names: list[str], part: float) -> Iterat
     if not names:
         yield
         return
-    words = [str(target.port), target.token, str(target.process), str(part), *names]
+    tokens = ",".join((target.token, *target.others))
+    words = [str(target.port), tokens, str(target.process), str(part), *names]
     command = [sys.executable, "-m", "benchmarks.flooding", "--attack", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     try:
@@ -234,9 +294,11 @@ async def _measure_request(
     return time.perf_counter() - begin
 
 
-def flood(names: list[str], root: Path, token: str, *, seconds: float, part: float) -> Figures:
+def flood(
+    names: list[str], root: Path, tokens: tuple[str, ...], *, seconds: float, part: float
+) -> Figures:
     """Attack a fresh server process in some ways at once; `part` is how much of each."""
-    with serve_workspace(root, token) as target:
+    with serve_workspace(root, tokens) as target:
         baseline = asyncio.run(measure(target, 0.5))  # whatever the first requests load
         with attack_from_process(target, names, part):
             figures = asyncio.run(measure(target, seconds))
@@ -251,19 +313,20 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=6.0, help="for each attack")
     options = parser.parse_args()
     if options.attack:
-        port, token, process, share, *names = options.attack
-        target = Target(int(port), token, int(process))
+        port, words, process, share, *names = options.attack
+        token, *others = words.split(",")
+        target = Target(int(port), token, int(process), tuple(others))
         asyncio.run(attack_endlessly(target, names, float(share)))
     seconds, part = (2.0, 0.1) if options.quick else (options.seconds, 1.0)
     rounds = [[], *([name] for name in ATTACKS), list(ATTACKS)]
     with tempfile.TemporaryDirectory(prefix=".looseleaf-flood-", dir=Path.cwd()) as folder:
-        token = prepare(Path(folder) / "memory")
+        tokens = prepare(Path(folder) / "memory")
         baseline = (0.0, 0.0)
         is_missed = False
         print(f"{'attack':20} {'read p95':>20} {'write p95':>20} {'memory':>10}  requests")
         for names in rounds:
             root = Path(folder) / "memory"
-            figures = flood(names, root, token, seconds=seconds, part=part)
+            figures = flood(names, root, tokens, seconds=seconds, part=part)
             read_p95, write_p95 = figures.p95()
             baseline = baseline if names else (read_p95, write_p95)
             title = names[0] if len(names) == 1 else "all together" if names else "none"

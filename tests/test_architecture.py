@@ -266,6 +266,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "hashlib",
     ): "the same: settings are read before an entry is added",
     ("mcp/methods.py", "traceback"): "only a fault of ours needs it",
+    ("web/http/workers.py", "ctypes"): "only a read that looks at no deadline needs it",
     (
         "catalog/registry.py",
         "inspect",

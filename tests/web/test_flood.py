@@ -16,9 +16,9 @@ def test_valid_requests_are_answered_while_everything_is_tried_at_once(tmp_path:
 
     The times depend on the machine; `python -m benchmarks.flooding` shows them.
     """
-    token = flooding.prepare(tmp_path / "memory")
+    tokens = flooding.prepare(tmp_path / "memory")
     figures = flooding.flood(
-        list(flooding.ATTACKS), tmp_path / "memory", token, seconds=1.0, part=0.2
+        list(flooding.ATTACKS), tmp_path / "memory", tokens, seconds=1.0, part=0.2
     )
     assert figures.reads
     assert figures.writes

@@ -164,3 +164,36 @@ def test_work_that_looks_at_the_clock_ends_by_itself(monkeypatch: pytest.MonkeyP
         assert not threads._readers._counts
 
     asyncio.run(run())
+
+
+def test_reading_that_looks_at_no_deadline_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread ends and gives its turn back, and the next work in the thread goes on."""
+    monkeypatch.setattr(workers, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "_GRACE_SECONDS", 0.05)
+    ended = threading.Event()
+
+    def loop() -> None:
+        try:
+            while True:
+                pass
+        finally:
+            ended.set()
+
+    async def run() -> None:
+        threads = ServerThreads()
+        for _ in range(workers.MOST_READING_OF_ONE + 1):  # more than one user has turns
+            with pytest.raises(TookTooLong):
+                await threads.read("user", loop)
+        assert ended.wait(30)
+        monkeypatch.setattr(workers, "READ_SECONDS", 60.0)
+        assert await threads.read("user", lambda: sum(range(100_000))) == 4_999_950_000
+
+    asyncio.run(run())
+
+
+def test_work_that_is_over_is_not_interrupted() -> None:
+    """An interrupt that comes too late does not hit what the thread does next."""
+    work = workers.InterruptibleWork(lambda: 7)
+    assert work.run() == 7
+    work.interrupt(1.0)
+    assert sum(range(1_000_000)) == 499_999_500_000

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections import deque
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -35,7 +36,7 @@ MOST_PASSWORDS = 2  # each takes 32 MB and most of a processor
 MOST_WAITING = 200  # for one page, for one user, or to sign in from one address
 READ_SECONDS = 60.0
 WRITE_SECONDS = 600.0  # for what a change computes; a model may have kept it waiting
-_GRACE_SECONDS = 5.0  # for a thread to end by itself after its time is over
+_GRACE_SECONDS = 5.0  # for a thread to end by itself after its time is over, before an interrupt
 _ACTIVE_SECONDS = 1.0  # after its last turn a user still counts as active
 _PAGE_ARGUMENTS = (
     "agent",
@@ -103,6 +104,50 @@ class ServerThreads:
             return await run_sync(work, limiter=self._password_limiter)
 
 
+class _Interrupted(BaseException):
+    """What another thread raises in the work: no handler of an error takes it for its own."""
+
+
+class InterruptibleWork(Generic[Outcome]):
+    """Work that another thread can end at its next instruction.
+
+    Most loops look at their deadline; those that do not, of a plugin perhaps, end by this.
+    """
+
+    def __init__(self, work: Callable[[], Outcome]) -> None:
+        self._work = work
+        self._lock = threading.Lock()
+        self._thread_id = 0  # while the work runs
+        self._seconds = 0.0
+
+    def run(self) -> Outcome:
+        """Run the work, or raise `TookTooLong` once it is interrupted."""
+        self._thread_id = threading.get_ident()
+        try:
+            try:
+                return self._work()
+            finally:
+                self._leave()
+        except _Interrupted:
+            self._leave()
+            raise TookTooLong(self._seconds) from None
+
+    def _leave(self) -> None:
+        """End the time in which the thread may be interrupted; it goes on to other work."""
+        with self._lock:
+            self._thread_id = 0
+
+    def interrupt(self, seconds: float) -> None:
+        """Raise an exception in the thread of the work, if the work still runs."""
+        import ctypes  # rarely needed
+
+        with self._lock:
+            if self._thread_id:
+                self._seconds = seconds
+                raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raise_in_thread(ctypes.c_ulong(self._thread_id), ctypes.py_object(_Interrupted))
+
+
 def _ignore_outcome(thread: asyncio.Future[Any]) -> None:
     """Look at the outcome of a thread that nobody waits for any more."""
     if not thread.cancelled():
@@ -146,14 +191,19 @@ class FairShares:
     async def run(
         self, user: Hashable, work: Callable[[], Outcome], *, patience: float | None = None
     ) -> Outcome:
-        """Run work in a thread during a turn, which ends with the thread, whoever waits for it."""
-        thread = asyncio.ensure_future(run_sync(work, limiter=self._limiter))
+        """Run work in a thread during a turn, which ends with the thread, whoever waits for it.
+
+        Work with a `patience` only reads, and is interrupted after it.
+        """
+        interruptible = InterruptibleWork(work)
+        thread = asyncio.ensure_future(run_sync(interruptible.run, limiter=self._limiter))
         thread.add_done_callback(lambda _: self.leave(user))
         try:
             async with asyncio.timeout(patience):
                 return await asyncio.shield(thread)
         except TimeoutError:
             thread.add_done_callback(_ignore_outcome)
+            interruptible.interrupt(patience or 0.0)
             raise TookTooLong(patience or 0.0) from None
 
     def leave(self, user: Hashable) -> None:
@@ -241,7 +291,7 @@ class SignInQueue:
 
     @asynccontextmanager
     async def turn(self, address: str) -> AsyncIterator[None]:
-        """Wait for a turn, or refuse if too many of the address wait already."""
+        """Wait for a turn; if too many of the address wait, the oldest of them is refused."""
         if self._free_count:
             self._free_count -= 1
         else:
@@ -253,14 +303,16 @@ class SignInQueue:
 
     async def _wait(self, address: str) -> None:
         futures = self._waiters.setdefault(address, [])
-        if len(futures) >= MOST_WAITING:
-            raise TooBusy("Signing in")
+        while len(futures) >= MOST_WAITING:
+            oldest = futures.pop(0)
+            if not oldest.done():
+                oldest.set_exception(TooBusy("Signing in"))
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         futures.append(future)
         try:
             await future
         except asyncio.CancelledError:
-            if not future.cancelled():
+            if not future.cancelled() and future.exception() is None:
                 self._pass_on()  # the turn came just before the request was cancelled
             raise
 
