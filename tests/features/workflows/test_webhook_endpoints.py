@@ -84,6 +84,14 @@ def test_the_secret_stands_in_no_log() -> None:
     """Lines of requests, and the list of recent ones, show the address without its end."""
     scope = {"path": "/datamachine/v1/webhooks/7/gate/s3cret"}
     assert public_path_of(scope) == "/datamachine/v1/webhooks/7/gate/…"
+    for mistyped in (
+        "webhooks/7/gate/s3cret/",
+        "Webhooks//7/gate/s3cret",
+        "webhooks/s3cret/7/gate",
+    ):
+        path = public_path_of({"path": f"/datamachine/v1/{mistyped}"})
+        assert "s3cret" not in path
+        assert "…" in path
     assert public_path_of({"path": "/datamachine/v1/jobs/7"}) == "/datamachine/v1/jobs/7"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from looseleaf.web.rest import pages
 from looseleaf.web.rest.pages import FastPageReads
 from tests.web.fixtures import PAGE, Site
 
@@ -181,3 +182,17 @@ def test_a_version_tells_nothing_without_the_right_to_read(site: Site) -> None:
         assert site.ask("GET", path, headers={"if-none-match": condition}).status_code == 401
         answer = site.ask("GET", path, "wrong", headers={"if-none-match": condition})
         assert answer.status_code == 401
+
+
+def test_a_revoked_token_reads_nothing_more(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even the page that it has just read, however long a decision holds."""
+    monkeypatch.setattr(pages, "DECISION_SECONDS", 3600.0)
+    site.user("reader")
+    site.run("looseleaf/grant-role", user="reader", agent="ada", role="viewer")
+    token, other = site.token(), site.token(user="reader")
+    path = f"{PAGE}/MEMORY.md?agent=ada"
+    assert [site.ask("GET", path, item).status_code for item in (token, other)] == [200, 200]
+    site.run("looseleaf/revoke-token", id=token.split("_")[1])
+    assert site.ask("GET", path, token).status_code == 401
+    site.run("looseleaf/revoke-role", user="reader", agent="ada")
+    assert site.ask("GET", path, other).status_code == 404

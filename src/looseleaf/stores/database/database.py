@@ -179,6 +179,19 @@ class Database:
                 self._last_poll = (now, number)
             return number
 
+    def stamp(self) -> int:
+        """Return a number that differs after any change of accounts, at the least cost.
+
+        It may also differ after other changes.
+        """
+        try:
+            with self._lock:
+                if self._watch is not None:
+                    return self._watch.stamp()
+        except sqlite3.Error:
+            pass  # reported below
+        return self.version()
+
     def _migrate(self) -> None:
         with self.engine.connect() as connection:
             if read_revision(connection) == HEAD:

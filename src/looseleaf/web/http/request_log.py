@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 from collections import deque
 from itertools import count
@@ -84,7 +85,8 @@ def write_line(entry: Mapping[str, object], text: str) -> None:
         LOGGER.info("%s", json.dumps({"time": format_microseconds(moment), **entry}))
 
 
-ONE_TIME = "/webhooks/"  # addresses that end in a secret
+ONE_TIME = "/webhooks/"  # addresses with a secret behind it
+_PUBLIC = re.compile(r"gate|\d{0,10}")  # the other parts of such an address
 _MOST_PATH = 500  # characters of an address that a line shows
 
 
@@ -108,11 +110,18 @@ def write(scope: Scope, status: int, seconds: float) -> None:
 
 
 def public_path_of(scope: Scope) -> str:
-    """Return the path of a request, without the secret of a one-time address."""
+    """Return the path of a request, without the secret of a one-time address.
+
+    A request that was mistyped must not show the secret, either, so every part behind the beginning
+    is hidden that is not known to be public.
+    """
     path: str = scope["path"]
-    if ONE_TIME not in path:
+    start = path.lower().find(ONE_TIME)
+    if start < 0:
         return path
-    return f"{path.rpartition('/')[0]}/…"
+    start += len(ONE_TIME)
+    parts = path[start:].split("/")
+    return path[:start] + "/".join(part if _PUBLIC.fullmatch(part) else "…" for part in parts)
 
 
 # The last requests of this process, kept in memory for the admin site; their number is bounded.

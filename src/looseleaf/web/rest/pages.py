@@ -186,7 +186,8 @@ def _date_of(request: Request) -> dict[str, str]:
 READ_PAGE = "datamachine/get-agent-memory"
 PREFIX = f"{NAMESPACE}/files/agent/"
 TEMPLATE = f"{PREFIX}{{file:page}}"
-# How long the right of a token to read a page is cached; the page itself is read every time.
+# How long the right of a token to read a page is cached, while no account changes; the page itself
+# is read every time.
 DECISION_SECONDS = MOMENT_SECONDS
 _MAX_DECISIONS = 4096
 _MAX_QUERY = 256  # a longer query is left to the application, so that decisions stay small
@@ -210,7 +211,8 @@ class FastPageReads:
     def __init__(self, authenticator: Authenticator) -> None:
         self.authenticator = authenticator
         self._pages = authenticator.workspace.pages
-        self._decisions: dict[tuple[bytes, str, bytes], tuple[float, PageScope]] = {}
+        self._accounts = authenticator.workspace.accounts()
+        self._decisions: dict[tuple[bytes, str, bytes], tuple[float, int, PageScope]] = {}
 
     def answer(self, scope: Scope) -> FastAnswer | None:
         """Return status, headers and body of the answer, or None if the application must answer."""
@@ -262,8 +264,9 @@ class FastPageReads:
         """Find the page, if the token may read it, or None if the application must decide."""
         now, key = time.monotonic(), (authorization, path, query)
         decision = self._decisions.get(key)
-        if decision is not None and now < decision[0]:
-            return decision[1]
+        stamp = self._accounts.stamp()
+        if decision is not None and now < decision[0] and stamp == decision[1]:
+            return decision[2]
         context = self.authenticator.by_token(authorization) if len(query) <= _MAX_QUERY else None
         if context is None:
             return None
@@ -278,5 +281,5 @@ class FastPageReads:
         if len(self._decisions) >= _MAX_DECISIONS:
             self._decisions.clear()
         page_scope = scope_of(context, arguments["file"], arguments.get("where", DEFAULT_WHERE))
-        self._decisions[key] = (now + DECISION_SECONDS, page_scope)
+        self._decisions[key] = (now + DECISION_SECONDS, stamp, page_scope)
         return page_scope
