@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from looseleaf import Workspace
 from looseleaf.errors.operations import SessionBusy
-from looseleaf.features.chat.session import Opening, chats_of
+from looseleaf.features.chat.session import Opening, TurnOutcome, chats_of
 from looseleaf.features.chat.sql_sessions import create_lease, is_gone
-from looseleaf.models.model import Message
+from looseleaf.models.model import Message, Usage
+from looseleaf.values import replace
 
 HOLDER = """
 import sys
@@ -79,3 +81,27 @@ def test_a_session_is_free_again_when_its_process_was_killed(tmp_path: Path) -> 
     assert begun.turn.number == 2
     assert [turn.status for turn in chats.turns.list(session)] == ["lost", "running"]
     workspace.close()
+
+
+def test_a_session_is_free_again_after_the_database_failed(tmp_path: Path) -> None:
+    """A turn whose end cannot be saved holds its session no longer, and counts as interrupted."""
+    workspace = Workspace.create(tmp_path / "memory", agent="ada")
+    chats = chats_of(workspace)
+    message = Message(role="user", text="hello")
+    opening = Opening(session="", owner=1, agent=1, mode="chat", message=message)
+    begun = chats.turns.begin(opening)
+    assert begun.lease is not None
+    engine = workspace.accounts().database.engine  # type: ignore[attr-defined]
+    refuse = (
+        "CREATE TRIGGER broken BEFORE UPDATE ON chat_sessions BEGIN SELECT RAISE(FAIL, 'x'); END"
+    )
+    with engine.begin() as connection:
+        connection.exec_driver_sql(refuse)
+    with pytest.raises(sa.exc.IntegrityError):
+        chats.turns.end(begun.lease, (), TurnOutcome("failed", Usage(), "", ()))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER broken")
+    again = chats.turns.begin(replace(opening, session=begun.session.id))
+    assert again.turn.number == 2
+    with pytest.raises(SessionBusy):
+        chats.turns.begin(replace(opening, session=begun.session.id))

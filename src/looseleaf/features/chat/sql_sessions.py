@@ -120,6 +120,7 @@ def add_messages(
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _NAMESPACE = "/proc/self/ns/pid"
 _STATE, _STARTED = 0, 19  # fields of /proc/…/stat behind the name of the program
+_abandoned: set[str] = set()  # leases of this process that it could not release
 _names: dict[int, str] = {}  # by process id, since a fork is another process
 
 
@@ -128,11 +129,19 @@ def create_lease() -> str:
     return f"{secrets.token_hex(16)}{_name_process()}"
 
 
+def abandon_lease(lease: str) -> None:
+    """Note that no turn of this process holds a lease any longer, whatever the database says."""
+    _abandoned.add(lease)
+
+
 def is_gone(lease: str) -> bool:
-    """Return whether the process that holds a lease has ended, as far as this machine can tell."""
+    """Return whether nobody holds a lease any longer, as far as this process can tell.
+
+    That is so if the process that took it has ended, or was this one and could not release it.
+    """
     _, _, name = lease.partition(".")
     if f".{name}" == _name_process():
-        return False  # held by this process, which is running
+        return lease in _abandoned
     machine, _, process = name.partition(".")
     identity, _, start_time = process.partition(".")
     if not start_time or machine != _name_process().split(".")[1] or not identity.isdigit():

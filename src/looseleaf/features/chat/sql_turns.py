@@ -21,6 +21,7 @@ from looseleaf.features.chat.session import (
 from looseleaf.features.chat.sql_sessions import (
     MICRO,
     SqlSessions,
+    abandon_lease,
     add_messages,
     clean_text,
     create_lease,
@@ -269,7 +270,14 @@ class SqlTurns:
             return _save_messages(connection, lease, messages, self._now(), lease.token)
 
     def end(self, lease: Lease, messages: Sequence[Message], outcome: TurnOutcome) -> int:
-        """Save the end of a turn, and release the lease."""
+        """Save the end of a turn, and release the lease, even if the database cannot be written."""
+        try:
+            return self._save_end(lease, messages, outcome)
+        except BaseException:
+            abandon_lease(lease.token)
+            raise
+
+    def _save_end(self, lease: Lease, messages: Sequence[Message], outcome: TurnOutcome) -> int:
         now = self._now()
         with self._database.writing() as connection:
             number = _save_messages(connection, lease, messages, now, "")

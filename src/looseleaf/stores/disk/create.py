@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting
@@ -89,3 +90,22 @@ def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
             atomic.create_durably(root, settings.FILE, text.encode())
     finally:
         os.close(root)
+    if is_shared:
+        open_to_group(folder)
+
+
+def open_to_group(folder: str) -> None:
+    """Let the group use every file of this user below a folder, if `group_writable` came later.
+
+    Files that belong to others are theirs to open; the doctor names what stays closed.
+    """
+    user = os.geteuid()
+    for place, _, files in os.walk(folder):
+        for path in (place, *(os.path.join(place, name) for name in files)):
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode) or status.st_uid != user:
+                continue
+            wanted_bits = GROUP[stat.S_ISDIR(status.st_mode)]
+            mode = stat.S_IMODE(status.st_mode)
+            if mode & wanted_bits != wanted_bits:
+                os.chmod(path, mode | wanted_bits)
