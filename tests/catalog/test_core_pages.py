@@ -26,6 +26,25 @@ def test_a_sound_workspace_is_said_to_be_so(workspace: Workspace) -> None:
     assert check_prompt(workspace.context, "chat").problems == ()
 
 
+def test_a_core_page_that_is_gone_is_said_in_the_prompt_and_by_the_doctor(
+    workspace: Workspace,
+) -> None:
+    """The model is told, not that nothing was ever known; a page never written is no fault."""
+    path = Path(workspace.root, "agents/ada/MEMORY.md")
+    text = path.read_text()
+    path.unlink()
+    (found,) = findings(workspace, "core pages")
+    assert (found.status, "was here and its file is gone" in found.detail) == ("fault", True)
+    assembly = workspace.compose("chat", "ada")
+    assert "[MEMORY.md could not be given: it was here and its file is gone" in assembly.text
+    assert [item.file for item in check_prompt(workspace.context, "chat").problems] == ["MEMORY.md"]
+    path.write_text(text)
+    assert [finding.status for finding in findings(workspace, "core pages")] == ["ok"]
+    assert "could not be given" not in workspace.compose("chat", "ada").text
+    workspace.agents.create("bob")  # without pages
+    assert "could not be given" not in workspace.compose("chat", "bob").text
+
+
 @pytest.mark.parametrize(
     ("page", "owner"),
     [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from looseleaf.web.http.authentication import MOST
 from looseleaf.web.rest.endpoints import NAMESPACE
 from tests.web.fixtures import ENDPOINTS, Site
 
@@ -143,3 +145,39 @@ def test_deleted_agents_are_listed_and_restored(site: Site) -> None:
     assert site.ask("GET", f"{NAMESPACE}/agents/bob", token).status_code == 200
     site.wait_for_decisions()
     assert site.ask("GET", MEMORY, his).status_code == 401
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "another disk"])
+def test_health_says_what_calls_answer_without_agents(site: Site, state: str) -> None:
+    """A folder of agents that is away makes every call 503, and so health is 503, too."""
+    token = site.token(user=1)
+    agents = Path(site.workspace.root, "agents")
+    away = agents.rename(agents.with_name("agents-away"))
+    if state != "missing":
+        agents.mkdir()
+    if state == "another disk":
+        (agents / "lost+found").mkdir()
+    site.wait_for_decisions()
+    answer, health = site.ask("GET", MEMORY, token), site.ask("GET", "/health")
+    assert (answer.status_code, answer.json()["code"]) == (503, "workspace_unavailable")
+    assert (health.status_code, health.json()["problems"]) == (503, ["workspace_unavailable"])
+    if state != "missing":
+        shutil.rmtree(agents)
+    away.rename(agents)
+    site.wait_for_decisions()
+    assert site.ask("GET", MEMORY, token).status_code == 200
+    assert site.ask("GET", "/health").status_code == 200
+
+
+def test_a_token_whose_agent_is_away_is_not_wrong(site: Site) -> None:
+    """It gets 503 however often it asks, and works again with the folder."""
+    token = site.token(agent="ada")
+    folder = Path(site.workspace.root, "agents", "ada")
+    away = folder.rename(folder.parent.parent / "ada-away")
+    site.wait_for_decisions()
+    for _ in range(MOST + 1):
+        answer = site.ask("GET", MEMORY, token)
+        assert (answer.status_code, answer.json()["code"]) == (503, "workspace_unavailable")
+    away.rename(folder)
+    site.wait_for_decisions()
+    assert site.ask("GET", MEMORY, token).status_code == 200

@@ -128,8 +128,19 @@ _REMEMBER_SECONDS = 60.0  # the longest that a renamed agent is called by its ol
 _KINDS = {TOKEN: principals.TOKEN, APPLICATION: principals.PASSWORD, SESSION: principals.SESSION}
 
 
+class LostAgents(Protocol):
+    """The check for an agent whose folder is away: its credentials are not wrong."""
+
+    def require_not_lost(self, agent_id: int) -> None:
+        """Raise `WorkspaceUnavailable` if an agent was created and its folder is gone."""
+
+
 class AgentNames(Protocol):
     """The part of the list of agents that authentication uses."""
+
+    @property
+    def folders(self) -> LostAgents | None:
+        """The folders of the agents, or None if agents do not lie in folders."""
 
     def slug_of(self, agent_id: int) -> str:
         """Return the slug of an agent, or raise `AgentMissing`."""
@@ -356,6 +367,8 @@ class Authentication:
         try:
             slug = self._agents.slug_of(credential.agent_id)
         except AgentMissing:
+            if self._agents.folders is not None:
+                self._agents.folders.require_not_lost(credential.agent_id)
             raise Unauthenticated from None
         return f"{slug} ({credential.label})" if credential.label else slug
 

@@ -144,6 +144,9 @@ class AgentFolders(Protocol):
     def lost_slugs(self, ids: Collection[int]) -> list[str]:
         """List the slugs of created agents whose folder is gone, except those with these ids."""
 
+    def require_not_lost(self, agent_id: int) -> None:
+        """Raise `WorkspaceUnavailable` if an agent was created and its folder is gone."""
+
 
 class AgentList(Protocol):
     """The agents of a workspace: ids that never change, slugs that may."""

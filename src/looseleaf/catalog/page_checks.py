@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentList
     from looseleaf.catalog.context import Context
+    from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Scope
     from looseleaf.prompt.assembly import Assembly
@@ -137,6 +138,17 @@ def find_page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[PageProblem
     yield from find_conflicting_copies(pages, shelf)
 
 
+def _find_lost_pages(pages: MemoryPages, history: History, shelf: Shelf) -> Iterator[PageProblem]:
+    """Find core pages that have a history and no file: nobody can have deleted them by us."""
+    for file in pages.registry.by_layer(shelf.layer):
+        scope = shelf.page(file.filename)
+        is_lost = file.protected and not pages.exists(scope)
+        if is_lost and history.latest(scope) is not None:
+            advice = "Restore it: looseleaf memory history, then looseleaf memory restore."
+            detail = f"{file.filename} was here and its file is gone"
+            yield PageProblem(file.filename, shelf.layer, "unreadable", detail, advice)
+
+
 def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[PageProblem]:
     name, layer = scope.filename, scope.layer
     try:
@@ -199,12 +211,15 @@ def _walk_folders(pages: MemoryPages, shelf: Shelf) -> Iterator[tuple[str, list[
 _FAULTS = ("unreadable", "not_text")
 
 
-def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -> Iterator[Finding]:
-    """Check that every core page can be read, and that none is half merged or duplicated."""
+def check_core_pages(
+    pages: MemoryPages, history: History, agents: AgentList, default_user: int
+) -> Iterator[Finding]:
+    """Check that every core page can be read, and that none is lost, half merged or duplicated."""
     count = 0
     for shelf in list_shelves(agents, default_user):
         owner = _format_owner(agents, shelf)
-        for problem in find_page_problems(pages, shelf):
+        problems = (*find_page_problems(pages, shelf), *_find_lost_pages(pages, history, shelf))
+        for problem in problems:
             count += 1
             status = "fault" if problem.kind in _FAULTS else "warning"
             detail = f"{owner}: {problem.detail}"
@@ -372,13 +387,16 @@ def check_permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
     """
     user = os.geteuid() or os.stat(root).st_uid
     permitted_bits = 0o770 if group_writable else 0o700
-    open_to_others, foreign = [], []
+    needed_bits = 0o060 if group_writable else 0
+    open_to_others, foreign, closed = [], [], []
     for path in _walk_paths(root):
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             continue
         if stat.S_IMODE(status.st_mode) & ~permitted_bits & 0o777:
             open_to_others.append(os.path.relpath(path, root))
+        if status.st_mode & needed_bits != needed_bits:
+            closed.append(os.path.relpath(path, root))
         if status.st_uid != user and not group_writable:
             foreign.append(os.path.relpath(path, root))
     if open_to_others:
@@ -386,11 +404,15 @@ def check_permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
         yield Finding(
             "permissions", "warning", f"others may use {_join_names(open_to_others)}", advice
         )
+    if closed:
+        advice = "Each owner of such files: looseleaf init on this folder opens one's own."
+        detail = f"the group cannot use {_join_names(closed)}, though group_writable is set"
+        yield Finding("permissions", "warning", detail, advice)
     if foreign:
         owner = f"the owner of the workspace (user id {user})" if not os.geteuid() else "this user"
         advice = f"Run Looseleaf as the owner of these files, or give the files to {owner}."
         yield Finding("permissions", "warning", f"another user owns {_join_names(foreign)}", advice)
-    if not open_to_others and not foreign:
+    if not open_to_others and not foreign and not closed:
         yield Finding("permissions", "ok", "nobody else can read the workspace")
 
 

@@ -100,7 +100,8 @@ def _check_permissions(run: CheckRun) -> Iterator[Finding]:
 
 def _check_core_pages(run: CheckRun) -> Iterator[Finding]:
     context = run.context
-    return check_core_pages(context.pages, context.parts.agents, context.settings.default_user)
+    default_user = context.settings.default_user
+    return check_core_pages(context.pages, context.history, context.parts.agents, default_user)
 
 
 def _check_hidden_text(run: CheckRun) -> Iterator[Finding]:

@@ -171,6 +171,10 @@ class PageFacts:
     changed: float
 
 
+# Of a core page that has a history and no file.
+LOST = "it was here and its file is gone; a person can restore it: looseleaf memory history"
+
+
 @value(kw_only=True)
 class PromptParts:
     """The parts of a workspace that all views share."""
@@ -285,7 +289,7 @@ class DirectiveView:
             page = self.parts.sources.read(scope)
             self.reads.append((scope, page))
             if isinstance(page, Missing):
-                return LeftOut(name, "missing", layer)
+                return self._explain_missing(scope)
             return self._build_output(scope, page)
         except (Unsafe, Unavailable) as error:
             # The other pages are given all the same, and the prompt names this one.
@@ -293,6 +297,13 @@ class DirectiveView:
                 raise
             self.failure = error
             return LeftOut(name, "unreadable", layer, detail=str(error))
+
+    def _explain_missing(self, scope: Scope) -> LeftOut:
+        """Return why a page is not there; a core page, which nobody can delete, was lost."""
+        file = self.parts.registry.get(scope.filename)
+        if file is None or not file.protected or self.parts.sources.latest(scope) is None:
+            return LeftOut(scope.filename, "missing", scope.layer)
+        return LeftOut(scope.filename, "unreadable", scope.layer, detail=LOST)
 
     def _build_output(self, scope: Scope, page: Found) -> Text | LeftOut:
         file = self.parts.registry.get(scope.filename)

@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 
 from looseleaf.access.principals import authorize
-from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
+from looseleaf.errors import DiskFull, Unavailable
 from looseleaf.plugins.features import call_features
 from looseleaf.times import now
 from looseleaf.web.http.responses import JSON, encode_json
@@ -82,7 +82,9 @@ class TaskAttention:
 def _list_problems(workspace: Workspace) -> list[str]:
     try:
         workspace.root_folder.require()
-    except WorkspaceUnavailable as error:
+        if workspace.agents.folders is not None:
+            workspace.agents.folders.slugs()
+    except Unavailable as error:
         return [error.code]
     problems = []
     if not os.access(workspace.root, os.R_OK | os.W_OK | os.X_OK):

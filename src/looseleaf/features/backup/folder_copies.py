@@ -18,8 +18,7 @@ from looseleaf.files.folders import (
     read_all,
 )
 from looseleaf.files.mounts import wait_for_writers
-from looseleaf.stores.disk.agent_changes import REGISTER
-from looseleaf.stores.disk.agent_records import DELETED_FOLDER, NEW, RECORD
+from looseleaf.stores.disk.agent_records import DELETED_FOLDER, NEW, RECORD, REGISTER
 from looseleaf.stores.disk.listing import HISTORY
 from looseleaf.times import now
 

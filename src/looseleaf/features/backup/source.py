@@ -25,8 +25,7 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext, open_folder
 from looseleaf.stores.database.audit_chain import NAME as AUDIT_END
 from looseleaf.stores.database.sqlite_file import address_of, check_plain
-from looseleaf.stores.disk.agent_changes import REGISTER
-from looseleaf.stores.disk.agent_records import HINTS
+from looseleaf.stores.disk.agent_records import HINTS, REGISTER
 from looseleaf.stores.disk.listing import HISTORY
 
 TYPE_CHECKING = False

@@ -25,7 +25,7 @@ from looseleaf.files.folders import (
     read_all,
     refuse_twin,
 )
-from looseleaf.stores.disk.agent_records import DELETED_FOLDER, HINTS, NEW, RECORD, STAGED
+from looseleaf.stores.disk.agent_records import DELETED_FOLDER, HINTS, NEW, RECORD, REGISTER, STAGED
 from looseleaf.times import format_time
 from looseleaf.values import replace, value
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 # the register remembers the others.
 
 
-REGISTER = "register.json"
 PRESENT, UNFINISHED, DELETED = "present", "unfinished", "deleted"
 
 

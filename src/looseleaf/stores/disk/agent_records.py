@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 RECORD = "agent.json"
+REGISTER = "register.json"  # in agents/: which ids were given
 HINTS = ".looseleaf/agents"  # for each id, the slug to look at first
 NEW = ".new"  # in agents/: an agent that is being created
 STAGED = ":making"  # in the folder of hints: a file that is being written
@@ -35,18 +36,21 @@ class RecordFiles:
 
     def slugs(self) -> list[str]:
         """List the folders that can be agents, with or without a record."""
-        names = self._list_names("agents")
-        if not names:
+        slugs = [name for name in self._list_names("agents") if _is_slug(name)]
+        if not slugs:
             self.require_agents()
-        return sorted(name for name in names if find_slug_problem(name) is None)
+        return sorted(slugs)
 
     def require_agents(self) -> None:
         """Raise if the workspace is gone, or the folder of the agents that were created in it.
 
-        If agents were created, that folder has a register; so an empty folder is another one.
+        If agents were created, that folder has a register; so one without agents and register is
+        another one, as on a disk that was just formatted.
         """
         self._folder.require()
-        if self._list_names(HINTS) and not self._list_names("agents"):
+        names = self._list_names("agents")
+        is_other = REGISTER not in names and not any(map(_is_slug, names))
+        if is_other and self._list_names(HINTS):
             raise WorkspaceUnavailable(
                 "agents were created here, and the folder agents/ is missing or empty; bring it "
                 f"back, or delete {HINTS} to begin anew"
@@ -109,6 +113,10 @@ class RecordFiles:
         if is_settled(status.st_ctime_ns, read_time):
             self._records[slug] = record
         return record
+
+
+def _is_slug(name: str) -> bool:
+    return find_slug_problem(name) is None
 
 
 def _read_record(path: str, slug: str) -> tuple[AgentRecord, os.stat_result] | None:

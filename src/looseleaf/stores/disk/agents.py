@@ -16,7 +16,7 @@ from looseleaf.agents.record import (
     resolve_only_active,
     start_without_pages,
 )
-from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors import LooseleafError, Unavailable, WorkspaceUnavailable
 from looseleaf.errors.pages import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.files.folders import OsErrorContext, refuse_twin
 from looseleaf.files.root_folder import RootFolder
@@ -276,6 +276,21 @@ class DiskAgents:
             entries = list_present_agents(f"{self.root}/agents")
         slugs = self.slugs()
         return [entry.slug for entry in entries if entry.id not in ids and entry.slug not in slugs]
+
+    def require_not_lost(self, agent_id: int) -> None:
+        """Raise `WorkspaceUnavailable` if an agent was created and its folder is gone.
+
+        The caller has not found the agent. If another agent has its folder, it does not come back.
+        """
+        from looseleaf.stores.disk.agent_changes import list_present_agents
+
+        with OsErrorContext("The register of agents"):
+            entries = list_present_agents(f"{self.root}/agents")
+        for entry in entries:
+            if entry.id == agent_id and not os.path.lexists(f"{self.root}/agents/{entry.slug}"):
+                raise WorkspaceUnavailable(
+                    f"the folder agents/{entry.slug} is missing; bring it back"
+                )
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
         """Restore a deleted agent under its slug or another one: the same id, pages, history."""
