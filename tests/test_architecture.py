@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 # A line may import only the lines above it; packages on one line do not import each other.
 LINES = (
     "errors values version times schema_check",
-    "settings extras",
+    "settings extras schema_fields",
     "files allow_list",
     "http_client",
     "memory models",
@@ -65,6 +65,7 @@ STANDARD_LIBRARY_ONLY = {
     "memory",
     "operations",
     "schema_check",
+    "schema_fields",
     "times",
     "values",
 }

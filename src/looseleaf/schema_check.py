@@ -24,7 +24,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 _BOUNDS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 _PARTS = ("type", "properties", "required", "additionalProperties", "items", "enum", "anyOf")
-KEYWORDS = frozenset((*_PARTS, *_BOUNDS, "title", "description", "default"))
+# Keywords that describe a field to people, and refuse nothing: `format` says what a text is the
+# name of, `writeOnly` that it is a secret, `x-when` with which values of other fields it counts.
+_NOTES = ("title", "description", "default", "format", "writeOnly", "x-when")
+KEYWORDS = frozenset((*_PARTS, *_BOUNDS, *_NOTES))
 _DEEPEST = 32
 
 
@@ -38,6 +41,9 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
     for name in _list_types(schema):
         if name not in _TYPES:
             return f"{path}.type is {name!r}; the types are {', '.join(sorted(_TYPES))}"
+    fault = _find_condition_problem(schema, path)
+    if fault is not None:
+        return fault
     children = [(f"{path}.{name}", part) for name, part in schema.get("properties", {}).items()]
     children += [(f"{path}[]", schema["items"])] if "items" in schema else []
     children += [(path, option) for option in schema.get("anyOf", ())]
@@ -45,6 +51,19 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
         problem = find_schema_problem(part, place)
         if problem is not None:
             return problem
+    return None
+
+
+def _find_condition_problem(schema: Schema, path: str) -> str | None:
+    """Return why an `x-when` of a property names no values of a sibling, or None."""
+    properties = schema.get("properties", {})
+    for name, part in properties.items():
+        condition = part.get("x-when", {}) if isinstance(part, dict) else {}
+        if not isinstance(condition, dict):
+            return f"{path}.{name}.x-when is not an object"
+        for sibling, choices in condition.items():
+            if sibling not in properties or not isinstance(choices, list | tuple):
+                return f"{path}.{name}.x-when names no values of a field beside it"
     return None
 
 

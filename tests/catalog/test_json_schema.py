@@ -43,6 +43,7 @@ FREE |= {
     for kind in ("FlowDocument", "FlowFile")
     for field in ("step_settings", "run_artifacts")
 }
+FREE |= {("StepTypeInfo", "settings_schema")}  # a JSON schema
 FREE |= {("RunInfo", "details")}
 FREE |= {("RunArtifacts", "run_artifact_egress_policy")}
 FREE |= {("PacketInfo", "data"), ("PacketInfo", "metadata")}  # each type has a schema of its own
@@ -135,6 +136,8 @@ CALLS: list[Call] = [
     ("looseleaf/update-flow", {"flow": "morning", "prompt_queue": ["Go"], "queue_mode": "drain"}),
     ("looseleaf/queue-prompt", {"flow": "morning", "prompt": "Again"}),
     ("looseleaf/list-pipelines", {}),
+    ("looseleaf/list-step-types", {}),
+    ("looseleaf/show-step-type", {"step_type": "input"}),
     ("looseleaf/show-pipeline", {"pipeline": "ada/news"}),
     ("looseleaf/list-pipeline-memory-files", {"pipeline": 1}),
     ("looseleaf/set-pipeline-memory-files", {"pipeline": 1, "remove": ["up.md"]}),

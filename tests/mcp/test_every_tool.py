@@ -99,6 +99,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "retry_job": {"job": 1},
     "delete_job": {"job": 99},
     "list_pipelines": {},
+    "list_step_types": {},
+    "show_step_type": {"step_type": "input"},
     "show_pipeline": {"pipeline": "news"},
     "update_pipeline": {"pipeline": "news", "system_prompt": "Write."},
     "list_pipeline_memory_files": {"pipeline": 1},
@@ -120,7 +122,14 @@ CALLS: dict[str, dict[str, Any]] = {
     "delete_pipeline": {"pipeline": 1},
     "rename_agent": {"slug": "ada-lovelace"},
 }
-SMALLEST = {"agent": "ada", "file": "big.md", "query": "x", "words": "x", **DAY}
+SMALLEST = {
+    "agent": "ada",
+    "file": "big.md",
+    "query": "x",
+    "words": "x",
+    "step_type": "input",
+    **DAY,
+}
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Document = Callable[[Any], dict[str, object]]
     Show = Callable[[Any], None]
     Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
+    Resolve = Callable[[Any, dict[str, Any], dict[str, Any]], None]
     Question = str | Callable[[Any, dict[str, Any]], str]
 
     class Declaration(TypedDict, total=False):
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         document: Document
         ask: Question
         prepare: Prepare
+        resolve: Resolve
         failed: Callable[[Any], bool]
 
 
@@ -153,7 +155,8 @@ class DerivedCommand(Command):
     option or argument of click replaces it, and None leaves it out. `show` is a sentence with the
     fields of the result, or a function that prints the result. In JSON, `key` names a list, or
     `document` builds an object. `ask` is the question before the operation is run; `prepare`
-    changes its arguments by other options, all of which it gets; `failed` says whether the result
+    changes its arguments by other options, all of which it gets, and `resolve` does so by what the
+    workspace has; `failed` says whether the result
     is a failure.
     """
 
@@ -170,11 +173,12 @@ class DerivedCommand(Command):
         document: Document | None = None,
         ask: Question = BY_EFFECT,
         prepare: Prepare | None = None,
+        resolve: Resolve | None = None,
         failed: Callable[[Any], bool] | None = None,
     ) -> None:
         self._target, self._declared, self._shared = target, parameters or {}, shared
         self._show, self._key, self._ask, self._failed = show, key, ask, failed
-        self._document, self._prepare = document, prepare
+        self._document, self._prepare, self._resolve = document, prepare, resolve
         self._help = cleandoc(help)
         with_options = click.make_pass_decorator(SharedOptions, ensure=True)
         super().__init__(name, callback=with_options(self._call))
@@ -205,7 +209,7 @@ class DerivedCommand(Command):
     @property
     def prepares(self) -> bool:
         """Whether the command itself gives some arguments to the operation."""
-        return self._prepare is not None
+        return self._prepare is not None or self._resolve is not None
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -287,6 +291,8 @@ class DerivedCommand(Command):
         arguments = self._list_arguments(options, given)
         if self._prepare is not None:
             self._prepare(arguments, given)
+        if self._resolve is not None:
+            self._resolve(context, arguments, given)
         self._confirm(context, arguments, yes=yes)
         result = self.operation.run(context, **parse_arguments(self.operation, arguments))
         if options.json and self._document is not None:

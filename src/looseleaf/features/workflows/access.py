@@ -180,6 +180,44 @@ def _resolve_pipeline_id(context: Context, parent: str, reference: str | int) ->
 
 
 _LISTS = ("enabled_tools", "disabled_tools")
+_NAMES = {"type": "string", "maxLength": 100}
+# The tool policy of a pipeline as people fill it in: by forms, and by --set tool_policy.NAME=VALUE.
+TOOL_POLICY_SETTINGS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "mode": {
+            "type": "string",
+            "enum": ["deny", "allow"],
+            "title": "The lists below",
+            "description": (
+                "deny takes the listed tools from its AI steps; allow leaves them these alone. "
+                "Without it, the agent's own policy alone counts."
+            ),
+        },
+        "tools": {
+            "type": "array",
+            "maxItems": 200,
+            "items": {**_NAMES, "format": "tool"},
+            "title": "Tools",
+            "description": "Names of tools.",
+        },
+        "categories": {
+            "type": "array",
+            "maxItems": 100,
+            "items": {**_NAMES, "format": "tool-category"},
+            "title": "Categories",
+            "description": "Categories, each of which stands for all of its tools.",
+        },
+        "outside_tools": {
+            "type": "array",
+            "maxItems": 200,
+            "items": _NAMES,
+            "title": "Tools of programs",
+            "description": "Tools that programs bring with their requests.",
+        },
+    },
+}
 
 
 def narrow_tools(

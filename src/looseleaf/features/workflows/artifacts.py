@@ -99,6 +99,40 @@ SOURCES = ("completion_assertions", "daily_memory", "transcript_summary")
 TARGETS = ("artifact", "bundle-file", "pr-body")
 _WITH_PATH = "daily_memory"
 _LONGEST_PATH = 500
+_SOURCE_NAMES = {
+    "completion_assertions": ("Checks of completion", "What a run asserts about its completion."),
+    "daily_memory": ("Days of the journal", "The days of the journal that a run wrote."),
+    "transcript_summary": ("Summary of the transcript", "The summary of what was said in a run."),
+}
+
+
+def _build_source_schema(source: str) -> dict[str, Any]:
+    title, description = _SOURCE_NAMES[source]
+    properties: dict[str, Any] = {
+        "egress": {
+            "type": "array",
+            "items": {"type": "string", "enum": list(TARGETS)},
+            "title": title,
+            "description": f"{description} It may go to these targets; to none by default.",
+        }
+    }
+    if source == _WITH_PATH:
+        properties["bundle_relative_path"] = {
+            "type": "string",
+            "maxLength": _LONGEST_PATH,
+            "format": "line",
+            "title": f"Path of the {title[:1].lower()}{title[1:]}",
+            "description": "Its place in a bundle, such as memory/agent/daily.",
+        }
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+# The policy as people fill it in: by forms, and by --set run_artifacts.NAME=VALUE.
+EGRESS_SETTINGS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {source: _build_source_schema(source) for source in SOURCES},
+}
 
 
 def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict[str, Any]:  # noqa: ANN401 - any JSON

@@ -26,6 +26,18 @@ from looseleaf.errors import Invalid
 from looseleaf.features.workflows import documents
 from looseleaf.features.workflows.definitions import CRON, ONE_TIME, QUEUE_MODES, Step
 from looseleaf.features.workflows.documents import ScheduleFields, parse_schedule
+from looseleaf.features.workflows.step_commands import (
+    EGRESS,
+    TOOL_POLICY,
+    find_schemas,
+    pick_pairs,
+    read_steps,
+    set_flow,
+    set_object,
+    set_option,
+    set_steps,
+    unset_option,
+)
 from looseleaf.values import as_dict, replace
 
 if TYPE_CHECKING:
@@ -42,29 +54,6 @@ if TYPE_CHECKING:
 
 
 INTERVALS = "hourly, daily, 6h …, five fields of cron, a UTC time, or manual"
-
-
-def read_steps(steps: Iterable[str]) -> tuple[Step, ...]:
-    """Read steps as `TYPE[:LABEL][={"setting": …}]`."""
-    return tuple(_read_step(text) for text in steps)
-
-
-def _read_step(text: str) -> Step:
-    head, equals, settings = text.partition("=")
-    step_type, _, label = head.partition(":")
-    fields = read_object(f"--step {head}", settings) if equals else {}
-    return Step(type=step_type.strip(), label=label.strip(), settings=fields)
-
-
-def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Read settings of steps in a flow, each as `STEP={"setting": …}`."""
-    settings: dict[str, dict[str, Any]] = {}
-    for pair in pairs:
-        step, equals, text = pair.partition("=")
-        if not step or not equals:
-            raise click.UsageError(f'{pair!r} is not STEP={{"setting": …}}.')
-        settings[step] = read_object(f"--set {step}", text)
-    return settings
 
 
 def read_schedule(schedule: str, at: str, *, is_paused: bool) -> ScheduleFields:
@@ -144,6 +133,7 @@ _PIPELINE: dict[str, str | click.Parameter | None] = {
         metavar="TYPE[:LABEL][=JSON]",
         help="A step, in order; repeat.",
     ),
+    "settings": set_option,
 }
 
 
@@ -152,17 +142,46 @@ def _take_steps(arguments: dict[str, Any], given: dict[str, Any]) -> None:
         arguments["steps"] = [as_dict(step) for step in read_steps(given["steps"])]
 
 
+def _set_pipeline(context: Context, arguments: dict[str, Any], given: dict[str, Any]) -> None:
+    """Apply --set and --unset to the steps that are given, else to those that there are."""
+    policy, of_steps = pick_pairs(TOOL_POLICY, given["settings"])
+    policy_names, step_names = pick_pairs(TOOL_POLICY, given.get("unset", ()))
+    has_steps = "steps" in arguments or not (of_steps or step_names)
+    has_policy = "tool_policy" in arguments or not (policy or policy_names)
+    steps = tuple(Step(**fields) for fields in arguments.get("steps", ()))
+    tool_policy = arguments.get("tool_policy") or {}
+    if "pipeline" in arguments and not (has_steps and has_policy):
+        from looseleaf.features.workflows.operations.pipelines import show_pipeline
+
+        current = show_pipeline(context, arguments["pipeline"])
+        arguments.setdefault("if_match", current.hash)
+        steps = steps if has_steps else current.steps
+        tool_policy = tool_policy if has_policy else to_json_value(current.tool_policy)
+    if of_steps or step_names:
+        changed = set_steps(find_schemas(context), steps, of_steps, step_names)
+        arguments["steps"] = [as_dict(step) for step in changed]
+    if policy or policy_names:
+        arguments["tool_policy"] = set_object(TOOL_POLICY, tool_policy, policy, policy_names)
+    if not arguments.keys() - {"pipeline", "if_match"}:
+        raise click.UsageError("Nothing to change. Name a field, such as --prompt.")
+
+
 create_pipeline = _pipelines.derive(
     "create",
     "create_pipeline",
     '"Daily Music News" --memory-file content-strategy.md',
-    """News --step 'input={"text": "…"}' --step ai:Write""",
+    """News --step input --step ai:Write --set input.source=text --set "input.text=A new album." """
+    '--set "ai.prompt=Write about it."',
     help="""Create a pipeline of an agent.
 
-    A step has a type and, optionally, a label and settings: input:Feed={"url": "…"}.
+    --step names a type and, optionally, a label: input:Feed. --set STEP.NAME=VALUE names a step by
+    its type, its id or its place from 1; a list has commas, and @FILE is the text of a file. All
+    types and settings: looseleaf steps list, looseleaf steps show TYPE. Settings may also stand
+    behind the type as JSON: input={"source": "text", "text": "…"}.
     """,
     parameters={**_PIPELINE, "memory_files": "--memory-file PAGE: A page to add; repeat."},
     prepare=_take_steps,
+    resolve=_set_pipeline,
     show=lambda document: _say_pipeline(document, "Created"),
 )
 
@@ -174,8 +193,6 @@ def _take_changes(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     if given["row"] is not None:
         rows = read_object("--steps", given["row"]).get("steps", [])
         arguments["steps"] = [as_dict(step) for step in documents.read_steps(rows)]
-    if not arguments.keys() - {"pipeline", "if_match"}:
-        raise click.UsageError("Nothing to change. Name a field, such as --prompt.")
 
 
 _IF_MATCH = "--if-match HASH: Only if it has this version."
@@ -183,14 +200,17 @@ update_pipeline = _pipelines.derive(
     "update",
     "update_pipeline",
     'daily-music-news --prompt "Write the news."',
-    "3 --step input --step ai",
+    """daily-music-news --set "ai.prompt=Begin with jazz." --set tool_policy.mode=deny """
+    """--set tool_policy.tools=agent_memory""",
     help="""Change a pipeline; fields without an option stay.
 
-    --step replaces all steps by new ones. --steps takes the steps as `show --format json` prints
+    --set changes one setting of a step that stays as it is, and --unset takes one away. --step
+    replaces all steps by new ones. --steps takes the steps as `show --format json` prints
     them, so that a step keeps its id.
     """,
     parameters={
         **_PIPELINE,
+        "unset": unset_option,
         "memory_files": None,
         "if_match": _IF_MATCH,
         "row": click.Option(
@@ -200,6 +220,7 @@ update_pipeline = _pipelines.derive(
         ),
     },
     prepare=_take_changes,
+    resolve=_set_pipeline,
     show=lambda document: _say_pipeline(document, "Changed"),
 )
 
@@ -336,7 +357,17 @@ def with_flow_options(function: Function) -> Function:
         click.option("--at", metavar="TIME", help="Once, at this UTC time."),
         click.option("--paused/--running", default=None, help="Whether the schedule is paused."),
         click.option(
-            "--set", "settings", multiple=True, metavar="STEP=JSON", help="Settings of a step."
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="STEP.NAME=VALUE",
+            help="A setting of a step in this flow, or run_artifacts.NAME=VALUE; repeat.",
+        ),
+        click.option(
+            "--unset",
+            multiple=True,
+            metavar="STEP[.NAME]",
+            help="Take a setting away, so that the step's own counts; repeat.",
         ),
         click.option(
             "--prompt",
@@ -361,13 +392,34 @@ def _parse_flow(options: dict[str, Any]) -> dict[str, Any]:
     schedule, at, is_paused = options["schedule"], options["at"], options["paused"]
     if schedule is not None or at is not None:
         fields["schedule"] = read_schedule(schedule or "", at or "", is_paused=bool(is_paused))
-    if options["settings"]:
-        fields["step_settings"] = read_settings(options["settings"])
     if options["prompts"]:
         fields["prompt_queue"] = options["prompts"]
     if options["run_artifacts"] is not None:
         fields["run_artifacts"] = read_object("--run-artifacts", options["run_artifacts"])
     return fields
+
+
+def _set_flow(
+    context: Context,
+    fields: dict[str, Any],
+    options: dict[str, Any],
+    pipeline: str | int,
+    flow: FlowDocument | None = None,
+) -> None:
+    """Apply --set and --unset to the settings of steps, and to the policy of artifacts."""
+    egress, of_steps = pick_pairs(EGRESS, options["settings"])
+    egress_names, step_names = pick_pairs(EGRESS, options["unset"])
+    if egress or egress_names:
+        stored = to_json_value(flow.run_artifacts) if flow is not None else {}
+        policy = fields.get(EGRESS, stored)
+        fields[EGRESS] = set_object(EGRESS, policy, egress, egress_names)
+    if of_steps or step_names:
+        from looseleaf.features.workflows.operations.pipelines import show_pipeline
+
+        steps = show_pipeline(context, pipeline).steps
+        stored = to_json_value(flow.step_settings) if flow is not None else {}
+        schemas = find_schemas(context)
+        fields["step_settings"] = set_flow(schemas, steps, stored, of_steps, step_names)
 
 
 list_flows = _flows.derive(
@@ -411,8 +463,8 @@ def show_flow(document: FlowDocument) -> None:
 @command(
     "create",
     'looseleaf flows create daily-music-news "Morning edition" --schedule daily',
-    """looseleaf flows create album-reviews Weekly --schedule "0 6 * * 1" """
-    """--set 'input={"text": "…"}'""",
+    """looseleaf flows create daily-music-news Weekly --schedule "0 6 * * 1" """
+    '--set "input.text=A new album."',
 )
 @click.argument("pipeline", metavar="PIPELINE")
 @click.argument("name")
@@ -422,13 +474,17 @@ def show_flow(document: FlowDocument) -> None:
 )
 @with_shared_options("format")
 def create_flow(options: SharedOptions, pipeline: str, name: str, **fields: Any) -> None:  # noqa: ANN401 - one for each option
-    """Create a flow of a pipeline."""
+    """Create a flow of a pipeline.
+
+    --set STEP.NAME=VALUE overrides a setting of a step in this flow; looseleaf steps show TYPE has
+    the settings of a type.
+    """
     from looseleaf.features.workflows.operations import flows as operations
 
-    memory_files = fields.pop("memory_files")
-    document = operations.create_flow(
-        options.open(), pipeline, name, memory_files=memory_files, **_parse_flow(fields)
-    )
+    memory_files, context = fields.pop("memory_files"), options.open()
+    values = _parse_flow(fields)
+    _set_flow(context, values, fields, pipeline)
+    document = operations.create_flow(context, pipeline, name, memory_files=memory_files, **values)
     _print_flow(options, document, "Created")
 
 
@@ -452,12 +508,17 @@ def update_flow(
 ) -> None:
     """Change a flow; fields without an option stay.
 
-    --set replaces all settings of steps in this flow, and --prompt the whole queue.
+    --set changes one setting of a step in this flow, --set STEP=JSON all of a step's, and --unset
+    takes one or all of them away. --prompt replaces the whole queue.
     """
     from looseleaf.features.workflows.operations import flows as operations
 
     context = options.open()
     changes = _parse_flow(fields)
+    if fields["settings"] or fields["unset"]:
+        current = operations.show_flow(context, flow)
+        _set_flow(context, changes, fields, current.pipeline_id, current)
+        if_match = if_match or current.hash
     if name is not None:
         changes["name"] = name
     if fields["paused"] is not None and "schedule" not in changes:

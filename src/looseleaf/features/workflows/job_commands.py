@@ -30,9 +30,9 @@ from looseleaf.cli.output import (
     say,
 )
 from looseleaf.errors import Invalid
-from looseleaf.features.workflows.commands import read_steps
 from looseleaf.features.workflows.jobs.documents import PacketFields
 from looseleaf.features.workflows.parts import jobs_of
+from looseleaf.features.workflows.step_commands import find_schemas, read_steps, set_steps
 from looseleaf.times import format_time, now, parse_time
 
 if TYPE_CHECKING:
@@ -161,26 +161,39 @@ FAILURES = ("failed", "cancelled")
 @command(
     "run",
     "looseleaf jobs run morning-edition",
-    """looseleaf jobs run --step 'input={"text": "…"}' --step ai --detach""",
+    "looseleaf jobs run --pipeline daily-music-news",
+    """looseleaf jobs run --step input --step memory_update --set input.source=text """
+    """--set "input.text=A new album is out." --set memory_update.target=section """
+    """--set memory_update.section=News""",
 )
 @click.argument("flow", required=False, metavar="[FLOW]")
+@click.option("--pipeline", metavar="PIPELINE", help="Run a pipeline once, without a flow.")
 @click.option(
     "--step",
     "steps",
     multiple=True,
     metavar="TYPE[=JSON]",
-    help="A step of a job without a flow; repeat.",
+    help="A step of a job without a pipeline; repeat.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="STEP.NAME=VALUE",
+    help="A setting of a step; repeat.",
 )
 @click.option("--packets", metavar="JSON|@FILE", help="Packets for the first step.")
 @click.option("--at", "timestamp", default="", metavar="TIME", help="Not before this UTC time.")
 @click.option("--label", default="", metavar="TEXT", help="The name of the job.")
 @click.option("--detach", is_flag=True, help="Add the job, and do not wait for it.")
 @with_shared_options("agent", "format")
-def run_job(
+def run_job(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     flow: str | None,
     *,
+    pipeline: str | None,
     steps: tuple[str, ...],
+    settings: tuple[str, ...],
     packets: str | None,
     timestamp: str,
     label: str,
@@ -194,13 +207,17 @@ def run_job(
     """
     from looseleaf.features.workflows.operations import jobs as operations
 
+    if settings and not steps:
+        raise click.UsageError("--set is for the steps of --step; a flow has settings of its own.")
+
     def start(context: Context) -> JobInfo:
         return operations.execute(
             context,
             flow=flow,
-            steps=read_steps(steps),
+            pipeline=pipeline,
+            steps=set_steps(find_schemas(context), read_steps(steps), settings),
             initial_packets=_read_packets(packets) if packets else (),
-            agent=options.agent if flow is None else None,
+            agent=options.agent if steps else None,
             label=label,
             timestamp=timestamp,
         )

@@ -110,9 +110,16 @@ def list_entries(entries: dict[str, list[tuple[str, str]]], parts: WorkspaceServ
 @hookimpl
 def register_operations(operations: Operations) -> None:
     """Register the operations of pipelines, flows, jobs and schedules."""
-    from looseleaf.features.workflows.operations import artifacts, files, flows, jobs, pipelines
+    from looseleaf.features.workflows.operations import (
+        artifacts,
+        files,
+        flows,
+        jobs,
+        pipelines,
+        steps,
+    )
 
-    operations.add_declared(artifacts, files, flows, jobs, pipelines)
+    operations.add_declared(artifacts, files, flows, jobs, pipelines, steps)
 
 
 @hookimpl
@@ -150,6 +157,8 @@ def _register_workflow_endpoints(register: Callable[..., object]) -> None:
     register("GET", "/pipelines/{pipeline}/memory-files", "looseleaf/list-pipeline-memory-files")
     register("PUT", "/pipelines/{pipeline}/memory-files", "looseleaf/set-pipeline-memory-files")
     register("GET", "/pipelines/{pipeline}/flows", "looseleaf/list-flows")
+    register("GET", "/steps", "looseleaf/list-step-types")
+    register("GET", "/steps/{step_type}", "looseleaf/show-step-type")
     register("GET", "/files", "datamachine/list-flow-files")
     register(
         "POST",
@@ -259,6 +268,12 @@ def register_commands(commands: Commands) -> None:
         "flows",
         "looseleaf.features.workflows.commands:flows_group",
         "Configured and scheduled uses of a pipeline.",
+        priority=15,
+    )
+    commands.register(
+        "steps",
+        "looseleaf.features.workflows.step_commands:steps_group",
+        "Types of steps, and their settings.",
         priority=15,
     )
     commands.register(

@@ -72,7 +72,8 @@ class StepType:
         run: The function that runs it.
         takes: Types of packets that it can use, or () if it needs none, `*` for all.
         gives: Types of packets that it gives.
-        settings: The JSON schema of its settings.
+        settings: The JSON schema of its settings, with a title and a description of each, by which
+            people fill them in; `docs/hooks.md` has the other notes for people.
         has_effect: Whether it changes something outside the job. It then keys the change by
             `effect_key`, so that a second run after a crash finds the change of the first.
         owner: The plugin that registered it.

@@ -165,13 +165,38 @@ def register_steps(steps: StepTypes) -> None:
             run=count_packet_words,
             takes=("item",),
             gives=("word-count",),
+            settings={
+                "type": "object",
+                "properties": {
+                    "unit": {
+                        "type": "string",
+                        "enum": ["words", "lines"],
+                        "default": "words",
+                        "title": "Unit",
+                        "description": "What is counted.",
+                    },
+                    "ignore": {
+                        "type": "array",
+                        "maxItems": 50,
+                        "items": {"type": "string", "maxLength": 100},
+                        "title": "Ignored words",
+                        "description": "Words that do not count.",
+                        "x-when": {"unit": ["words"]},
+                    },
+                },
+            },
         )
     )
 
 
 def count_packet_words(run: StepRun) -> StepOutcome:
-    """Count the words of the newest packet."""
-    count = len(run.packets[0].data["content"].split())
+    """Count the words or lines of the newest packet."""
+    content = run.packets[0].data["content"]
+    if run.settings.get("unit") == "lines":
+        count = len(content.splitlines())
+    else:
+        ignored = set(run.settings.get("ignore", ()))
+        count = len([word for word in content.split() if word not in ignored])
     packet = create_packet("word-count", {"count": count}, now=run.parts.clock())
     return StepOutcome(packets=(packet,))
 

@@ -18,7 +18,7 @@ from looseleaf.features.workflows.access import (
     list_agent_ids,
 )
 from looseleaf.features.workflows.artifacts import SecretMask, list_secrets
-from looseleaf.features.workflows.definitions import Step, check_steps, number_steps
+from looseleaf.features.workflows.definitions import Flow, Step, check_steps, number_steps
 from looseleaf.features.workflows.jobs.documents import (
     JobInfo,
     JobList,
@@ -27,7 +27,7 @@ from looseleaf.features.workflows.jobs.documents import (
     describe_job,
     describe_packet,
 )
-from looseleaf.features.workflows.jobs.job import STATUSES
+from looseleaf.features.workflows.jobs.job import DIRECT, STATUSES
 from looseleaf.features.workflows.jobs.queue import JobFilter
 from looseleaf.features.workflows.jobs.run import Plan, plan_direct_job, plan_flow_job
 from looseleaf.features.workflows.packet import create_packet
@@ -247,10 +247,11 @@ class JobsDeleted:
 
 
 @operation("datamachine/execute-workflow", permission="flows", categories=("jobs",))
-def execute(
+def execute(  # noqa: PLR0913 - one for each part of a job
     context: Context,
     *,
     flow: str | int | None = None,
+    pipeline: str | int | None = None,
     steps: tuple[Step, ...] = (),
     initial_packets: tuple[PacketFields, ...] = (),
     agent: str | int | None = None,
@@ -258,24 +259,28 @@ def execute(
     timestamp: str = "",
     request: str = "",
 ) -> JobInfo:
-    """Start a job: one run of a flow, or of steps that belong to no pipeline.
+    """Start a job: one run of a flow, of a pipeline without one, or of steps of no pipeline.
 
     The job runs for the user who starts it, with the rights of that user on the agent.
 
     Arguments:
         flow: The flow to run, by id, slug, or pipeline/slug.
-        steps: Without a flow, the steps to run in order; a step without an id gets one.
+        pipeline: Without a flow, the pipeline to run once, to try it, by id, slug, or agent/slug;
+            the items that it takes stay new for its flows.
+        steps: Without both, the steps to run in order; a step without an id gets one.
         initial_packets: Packets that the first step is given, newest first.
-        agent: Without a flow, the agent that the job acts as, by id or slug; else the default.
+        agent: With steps, the agent that the job acts as, by id or slug; else the default.
         label: The name of the job for people; else it is named after the flow or the first step.
         timestamp: The time before which the job does not begin, such as 2026-04-17T09:30Z.
         request: A key of the caller; a second call with the same key returns the same job.
     """
     packets = tuple(_read_packet(context, fields) for fields in initial_packets)
-    if (flow is None) == (not steps):
-        raise InvalidArgument("flow", "give a flow, or steps, and not both")
+    if [flow is not None, pipeline is not None, bool(steps)].count(True) != 1:
+        raise InvalidArgument("flow", "give a flow, a pipeline, or steps, and one of them alone")
     if flow is not None:
         job = _plan_flow(context, flow, packets)
+    elif pipeline is not None:
+        job = _plan_pipeline(context, pipeline, packets)
     else:
         job = _plan_steps(context, steps, packets, agent)
     job = replace(
@@ -438,6 +443,23 @@ def _plan_flow(context: Context, flow: str | int, packets: tuple[Packet, ...]) -
         raise PipelineMissing(definition.pipeline_id)
     model = context.parts.model_for(definition.agent_id, "pipeline") or ""
     return plan_flow_job(Plan(pipeline, definition, packets), model=model)
+
+
+def _plan_pipeline(context: Context, reference: str | int, packets: tuple[Packet, ...]) -> NewJob:
+    """Plan one run of a pipeline by itself: a flow without an id stands for its missing flow."""
+    pipeline = find_pipeline(context, reference)
+    if not pipeline.steps:
+        raise InvalidArgument("pipeline", f"{pipeline.slug} has no steps yet")
+    flow = Flow(
+        id=0,
+        pipeline_id=pipeline.id,
+        slug=DIRECT,
+        name=pipeline.name,
+        agent_id=pipeline.agent_id,
+        user_id=pipeline.user_id,
+    )
+    model = context.parts.model_for(pipeline.agent_id, "pipeline") or ""
+    return plan_flow_job(Plan(pipeline, flow, packets), model=model)
 
 
 def _plan_steps(

@@ -136,29 +136,40 @@ AI = StepType(
             "prompt": {
                 "type": "string",
                 "maxLength": 100_000,
-                "description": "What the model is told where the flow's prompt queue is empty.",
+                "title": "Prompt",
+                "description": "What the model is told if the flow's prompt queue is empty.",
             },
             "max_turns": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 50,
-                "description": "How often the model is asked; without it, chat_turn_limit decides.",
+                "title": "Most questions",
+                "description": (
+                    "How often the model is asked, once after each use of tools; without it, the "
+                    "setting chat_turn_limit decides."
+                ),
             },
             "enabled_tools": {
                 "type": "array",
                 "maxItems": 200,
-                "items": {"type": "string", "maxLength": 100},
+                "items": {"type": "string", "maxLength": 100, "format": "tool"},
+                "title": "Only these tools",
                 "description": "The tools that the model gets; without it, those of its policy.",
             },
             "disabled_tools": {
                 "type": "array",
                 "maxItems": 200,
-                "items": {"type": "string", "maxLength": 100},
+                "items": {"type": "string", "maxLength": 100, "format": "tool"},
+                "title": "Not these tools",
                 "description": "Tools that the model is not given.",
             },
             "persist_transcripts": {
                 "type": "boolean",
-                "description": "Whether the transcript is kept; by default pipeline_transcripts.",
+                "title": "Keep the transcript",
+                "description": (
+                    "Whether the messages of the turn are kept as an artifact; without it, the "
+                    "setting pipeline_transcripts decides."
+                ),
             },
         },
     },

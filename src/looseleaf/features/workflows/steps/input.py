@@ -53,7 +53,12 @@ def run_input(run: StepRun) -> StepOutcome:
 
 
 def _claim_new(run: StepRun, items: tuple[SourceItem, ...]) -> tuple[SourceItem, ...]:
-    """Claim the items that no job of this step of the flow has taken before, once each."""
+    """Claim the items that no job of this step of the flow has taken before, once each.
+
+    A run without a flow, such as one that tries a pipeline, takes nothing from any other run.
+    """
+    if not run.flow.id:
+        return items
     by_key = {item.key: item for item in items}
     new_keys = run.parts.processed_items.claim(
         run.flow.id,
@@ -143,6 +148,14 @@ _READERS: Mapping[str, Callable[[StepRun], tuple[SourceItem, ...]]] = {
     "packet": _read_packet,
 }
 
+_FIELD_NAMES = {
+    "id": "id",
+    "title": "title",
+    "content": "text",
+    "url": "address",
+    "published": "time",
+}
+
 INPUT = StepType(
     name="input",
     label="Input",
@@ -159,40 +172,82 @@ INPUT = StepType(
             "source": {
                 "type": "string",
                 "enum": list(_READERS),
-                "description": "Where the material comes from.",
+                "title": "Source",
+                "description": (
+                    "Where the material comes from: a text, the flow's files, a feed (RSS, Atom), "
+                    "a JSON document, or the packet that the job was started with."
+                ),
             },
-            "text": {"type": "string", "maxLength": 100_000},
-            "title": {"type": "string", "maxLength": 2_000},
+            "text": {
+                "type": "string",
+                "maxLength": 100_000,
+                "title": "Text",
+                "description": "The material itself.",
+                "x-when": {"source": ["text"]},
+            },
+            "title": {
+                "type": "string",
+                "maxLength": 2_000,
+                "format": "line",
+                "title": "Title of the text",
+                "description": "What templates get as {{title}}.",
+                "x-when": {"source": ["text"]},
+            },
             "files": {
                 "type": "array",
                 "maxItems": 100,
-                "items": {"type": "string", "maxLength": 200},
+                "items": {"type": "string", "maxLength": 200, "format": "flow-file"},
+                "title": "Files",
                 "description": "Names of the flow's files; without it, all of them.",
+                "x-when": {"source": ["files"]},
             },
-            "url": {"type": "string", "maxLength": 2_000},
+            "url": {
+                "type": "string",
+                "maxLength": 2_000,
+                "format": "uri",
+                "title": "Address",
+                "description": "The address of the source, on a host that the operator allows.",
+                "x-when": {"source": ["feed", "json"]},
+            },
             "items_path": {
                 "type": "string",
                 "maxLength": 200,
+                "title": "Path to the list",
                 "description": "The path to the list in a JSON document, such as data.posts.",
+                "x-when": {"source": ["json"]},
             },
             "fields": {
                 "type": "object",
                 "additionalProperties": False,
                 "properties": {
-                    name: {"type": "string", "maxLength": 200}
-                    for name in ("id", "title", "content", "url", "published")
+                    name: {
+                        "type": "string",
+                        "maxLength": 200,
+                        "title": f"Path to the {words} of an entry",
+                        "description": f"If it is not {name}, or a usual other name of it.",
+                    }
+                    for name, words in _FIELD_NAMES.items()
                 },
-                "description": "Paths to the fields of an entry, where they have unusual names.",
+                "description": "Paths to the fields of an entry, if they have unusual names.",
+                "x-when": {"source": ["json"]},
             },
             "max_items": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": _MOST_ITEMS,
                 "default": 10,
+                "title": "Most items",
+                "description": "The most items of one job.",
+                "x-when": {"source": ["files", "feed", "json"]},
             },
             "skip_processed": {
                 "type": "boolean",
-                "description": "Whether items that a job has taken before are left out.",
+                "title": "Skip items taken before",
+                "description": (
+                    "Whether items that a job of the flow has taken before are left out; "
+                    "yes by default, except for a text."
+                ),
+                "x-when": {"source": ["text", "files", "feed", "json"]},
             },
         },
     },

@@ -35,8 +35,19 @@ SYSTEM_TASK = StepType(
         "required": ["task_type"],
         "additionalProperties": False,
         "properties": {
-            "task_type": {"type": "string", "minLength": 1, "maxLength": 100},
-            "params": {"type": "object", "description": "Parameters of the task."},
+            "task_type": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 100,
+                "format": "system-task",
+                "title": "Task",
+                "description": "The system task that runs.",
+            },
+            "params": {
+                "type": "object",
+                "title": "Parameters",
+                "description": "Each on a line of its own, such as date = 2026-04-17.",
+            },
         },
     },
 )

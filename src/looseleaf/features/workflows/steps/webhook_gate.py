@@ -63,6 +63,7 @@ WEBHOOK_GATE = StepType(
                 "minimum": 60,
                 "maximum": 30 * DAY_SECONDS,
                 "default": DAY_SECONDS,
+                "title": "Seconds until it closes",
                 "description": "How long the address works; the job fails when nobody has called.",
             }
         },
