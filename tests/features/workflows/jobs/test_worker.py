@@ -35,7 +35,8 @@ def test_a_job_runs_its_steps_and_says_what_it_wrote(any_harness: WorkerHarness)
     [write] = job.writes
     assert (write.filename, write.revision) == ("notes.md", 1)
     assert harness.observer.steps == [(job.id, "0"), (job.id, "1")]
-    assert [ended.status for ended in harness.observer.jobs] == ["completed"]
+    # Two threads may clear a job that has ended: the one that ran it, and one that looks for such.
+    assert {ended.status for ended in harness.observer.jobs} == {"completed"}
     assert harness.reports == []
 
 
