@@ -206,3 +206,47 @@ def test_a_workspace_without_a_name_is_called_by_its_folder() -> None:
     """So that no page for people says "Welcome to" and nothing more."""
     assert settings.Settings(root="/home/eve/my-memory").display_name == "my-memory"
     assert settings.Settings(root="/home/eve/my-memory", name="House").display_name == "House"
+
+
+@pytest.mark.parametrize(
+    ("folder", "agent"),
+    [
+        ("code/shop", "shop"),
+        ("code/shop/src", "shop"),
+        ("code/shop/site", "site"),  # the innermost decides
+        ("code/both", "settings"),
+        ("code/both/src", "settings"),
+        ("code/apart", "apart"),
+        ("code/apart/src", "ann"),  # no repository: only the folder itself
+        ("code/store", "ann"),
+        ("code", "ann"),
+        ("other", ""),
+    ],
+)
+def test_a_project_has_an_agent_by_the_settings_or_by_a_line(
+    tmp_path: Path, folder: str, agent: str
+) -> None:
+    """In the repository; the innermost folder decides, and of one folder the settings."""
+    code = tmp_path / "code"
+    for name in ("shop/.git", "shop/src", "shop/site", "both/.git", "both/src", "apart/src"):
+        (code / name).mkdir(parents=True)
+    (code / "store" / ".looseleaf").mkdir(parents=True)
+    (code / "store" / ".git").mkdir()
+    (tmp_path / "other").mkdir()
+    for name, text in (
+        ("shop", '# ours\nagent = "shop"\n'),
+        ("both", 'agent = "line"'),
+        ("shop/site", 'agent = "site"  # inside\n'),
+        ("apart", 'agent = "apart"\n'),
+    ):
+        (code / name / ".looseleaf").write_text(text)
+    projects = ((str(code), "ann"), (str(code / "both"), "settings"))
+    assert settings.find_project_agent(projects, str(tmp_path / folder)) == agent
+
+
+@pytest.mark.parametrize("text", ["", "shop", "agent = 1", 'agent = " "', "\xff"])
+def test_a_line_of_a_repository_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
+    """Which names the file and the line that it needs; no other agent steps in."""
+    (tmp_path / ".looseleaf").write_text(text)
+    with pytest.raises(InvalidSetting, match=r'\.looseleaf needs the line agent = "NAME"'):
+        settings.find_project_agent((), str(tmp_path))

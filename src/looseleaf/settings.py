@@ -366,15 +366,53 @@ def find_folder() -> str:
         return os.sep
 
 
+PROJECT_FILE = ".looseleaf"  # in a repository: agent = "shop"; a folder of this name is a store's
+_MOST_PROJECT_BYTES = 4096
+
+
 def find_project_agent(projects: tuple[tuple[str, str], ...], folder: str) -> str:
-    """Return the agent of the innermost project that a folder lies in, or "" outside of all."""
-    path = os.path.join(os.path.realpath(folder), "")
-    agents = {
-        top: agent
-        for project, agent in projects
-        if path.startswith(top := os.path.join(os.path.realpath(os.path.expanduser(project)), ""))
-    }
+    """Return the agent of the innermost project that a folder lies in, or "" outside of all.
+
+    A project is a folder of the settings, or one with a file `.looseleaf` in the same repository;
+    of one folder, the settings decide.
+    """
+    path = os.path.realpath(folder)
+    agents = _read_repository_line(path)
+    for project, agent in projects:
+        top = os.path.realpath(os.path.expanduser(project))
+        if f"{path}{os.sep}".startswith(os.path.join(top, "")):
+            agents[top] = agent
     return agents[max(agents, key=len)] if agents else ""
+
+
+def _read_repository_line(path: str) -> dict[str, str]:
+    """Return the folder that the nearest line is for, and its agent; empty if there is no line.
+
+    Without a repository only the folder itself counts: those above it may be other people's.
+    """
+    places = [path]
+    while not os.path.exists(os.path.join(places[-1], ".git")):
+        parent = os.path.dirname(places[-1])
+        if parent == places[-1]:
+            places = [path]
+            break
+        places.append(parent)
+    for place in places:
+        file = os.path.join(place, PROJECT_FILE)
+        if os.path.isfile(file):
+            return {place: _read_agent_line(file)}
+    return {}
+
+
+def _read_agent_line(file: str) -> str:
+    try:
+        with open(file, "rb") as lines:
+            agent = (parse_plain_lines(lines.read(_MOST_PROJECT_BYTES)) or {}).get("agent")
+    except OSError:
+        agent = None
+    if not isinstance(agent, str) or not agent.strip():
+        raise InvalidSetting("agent", f'{file} needs the line agent = "NAME"')
+    return agent
 
 
 def _find_data_folder(environ: Mapping[str, str]) -> str:

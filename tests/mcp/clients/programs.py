@@ -383,12 +383,13 @@ class Connection:
         )
         return result.stdout
 
-    def connect(self, fact: str) -> None:
+    def connect(self, fact: str, *, approve: bool = True) -> None:
         """Make the workspace, put a fact into it, install the server and the hook, approve."""
         self.looseleaf("init", str(self.folder / "memory"), "--agent", "ada")
         self.looseleaf("memory", "append", "Lessons Learned", f"- {fact}")
         self.install_output = self.looseleaf("mcp", "install", "--client", self.client, "--yes")
-        self.program.approve(self.bin_folder, self.home, self.home / "project")
+        if approve:
+            self.program.approve(self.bin_folder, self.home, self.home / "project")
 
     def ask(
         self,

@@ -259,6 +259,46 @@ def test_a_hook_gives_the_agent_of_the_folder_or_leaves_it_to_the_project(
         assert speak(home) == ""
 
 
+def test_a_line_in_a_repository_names_its_agent(
+    run: Run, command_root: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the hook and in the status; an agent that is not there is said in one line."""
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    shop = home / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".looseleaf").write_text('agent = "shop"\n')
+    run("mcp", "install", "--client", "claude-code", "--root", str(command_root), "--yes")
+    monkeypatch.chdir(shop)
+    hook = ("--by-folder", "--host", "claude-code", "--hook", "session-start")
+    words = ("prompt", "show", "--agent", "main", "--root", str(command_root), *hook)
+    message = run(*words, stdin=b"{}").json["systemMessage"]
+    assert "shop" in message
+    assert "\n" not in message
+    run("agents", "create", "shop", "--root", str(command_root))
+    document = run(*words, stdin=b"{}").json
+    assert 'agent="shop"' in document["hookSpecificOutput"]["additionalContext"]
+    (row,) = [
+        row for row in run("mcp", "status", "--format", "json").json["clients"] if row["name"]
+    ]
+    assert (row["agent"], row["project_agent"]) == ("main", "shop")
+    assert "shop by folder" in run("mcp", "status").text
+    monkeypatch.chdir(home)
+    assert "main or by folder" in run("mcp", "status").text
+
+
+def test_tools_of_another_memory_than_the_hooks_are_reported(run: Run, home: Path) -> None:
+    """Where a project has a server without a hook; not if both are of one agent."""
+    assert home.exists()
+    run("agents", "create", "shop")
+    install = ("mcp", "install", "--client", "claude-code", "--yes")
+    run(*install, "--agent", "main")
+    assert run(*install, "--project", "--no-hook", "--agent", "main").err == ""
+    done = run(*install, "--project", "--no-hook", "--agent", "shop")
+    assert "its tools write to another: install it with its hook" in done.err
+    run("mcp", "project", ".", "--agent", "shop", "--yes")
+    assert "write to another" not in run("mcp", "status").text
+
+
 def test_a_hook_without_its_workspace_tells_the_person_in_one_line(run: Run, home: Path) -> None:
     """The host goes on: a message, and exit code 0."""
     hook = ("--by-folder", "--host", "codex", "--hook", "session-start")

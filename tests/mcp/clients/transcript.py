@@ -32,12 +32,14 @@ def run_sessions(connection: Connection) -> None:
 
 def write_transcript(connection: Connection) -> str:
     """Return the sessions as lines, shortened, without anything of this machine."""
+    output = connection.install_output.splitlines()
+    start = next(at for at, line in enumerate(output) if "starts it from now on" in line)
     lines = [
         "$ looseleaf init ~/memory --agent ada",
         f'$ looseleaf memory append "Lessons Learned" "- {OLD}" --root ~/memory',
         f"$ looseleaf mcp install --client {connection.client} --yes --root ~/memory",
         "…",
-        *connection.install_output.splitlines()[-2:],
+        *output[start:],
     ]
     for question, session in zip(QUESTIONS, connection.sessions, strict=True):
         lines += [

@@ -305,7 +305,8 @@ def assign_project(
     """Name the agent of a project, or list the projects.
 
     Programs that were connected for a user then give sessions in FOLDER and below it this agent:
-    its memory at the start, and its tools. The line is in [projects] of looseleaf.toml.
+    its memory at the start, and its tools. The line is in [projects] of looseleaf.toml. A file
+    .looseleaf in a repository, with a line such as agent = "shop", does the same without it.
     """
     require_local(options, NOT_REMOTE)
     workspace = options.workspace()
@@ -335,6 +336,7 @@ def _format_row(row: Status) -> tuple[str, ...]:
         state += f"; {CLIENTS[row.client].title}'s own memory is on, too"
     by_folder = row.by_folder and bool(row.command)
     agent = (row.agent or "all") + " or by folder" * by_folder if row.name else "-"
+    agent = f"{row.project_agent} by folder" if row.project_agent else agent
     place = (row.client, row.scope, row.name or "-", row.workspace or "-")
     return (*place, agent, row.hook or "-", state)
 

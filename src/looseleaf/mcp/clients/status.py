@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import shutil
@@ -9,7 +10,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from looseleaf import settings
-from looseleaf.errors import Unavailable
+from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.mcp.clients import file_formats
 from looseleaf.mcp.clients.config_edits import (
     is_plugin,
@@ -40,6 +41,7 @@ class Status:
     command: str = ""
     hook: str = ""  # yes, no, not trusted, silent here, or unknown for a program without hooks
     by_folder: bool = False  # whether the agent of a project comes before the agent
+    project_agent: str = ""  # the agent of the project in this folder, if it comes first
     own_memory: str = ""  # on or off, for a program with a memory of its own
     problems: tuple[str, ...] = ()
 
@@ -133,7 +135,7 @@ def _mark_speakers(rows: list[Status]) -> list[Status]:
         ]
     speakers = [row for row in rows if row.hook in (YES, NOT_TRUSTED)]
     if len(speakers) < 2:
-        return rows
+        return _mark_strangers(rows, speakers)
     names = " and ".join(f"{row.name} ({row.scope})" for row in speakers)
     is_old = any(row.scope == "user" and not row.by_folder for row in speakers)
     advice = (
@@ -145,6 +147,24 @@ def _mark_speakers(rows: list[Status]) -> list[Status]:
     return [
         replace(row, problems=(*row.problems, problem)) if row in speakers else row for row in rows
     ]
+
+
+def _mark_strangers(rows: list[Status], speakers: list[Status]) -> list[Status]:
+    """Report a project's server that writes to another memory than the one that speaks here."""
+    given = {(row.workspace, row.project_agent or row.agent) for row in speakers}
+    return [
+        replace(row, problems=(*row.problems, _STRANGER))
+        if given and row.scope == "project" and row.hook == NO
+        and (row.workspace, row.agent) not in given
+        else row
+        for row in rows
+    ]  # fmt: skip
+
+
+_STRANGER = (
+    "its sessions start with the memory of the user's hook, and its tools write to another: "
+    "install it with its hook, or give the project an agent by `looseleaf mcp project`"
+)
 
 
 def _is_user_file(client: Client) -> bool:
@@ -180,11 +200,22 @@ def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
             command=connection.command,
             hook=_describe_hook(client, name, connection, project=project),
             by_folder=_yields(client, name, connection, project=project),
+            project_agent=_find_agent_here(connection),
             own_memory=read_own_memory(client),
             problems=_list_problems(connection),
         )
         for name, connection in parse_connections(client, file, content).items()
     ]
+
+
+def _find_agent_here(connection: LaunchTarget) -> str:
+    """Return the agent of the project in this folder, or "" if there is none to find."""
+    if not connection.by_folder:
+        return ""
+    with contextlib.suppress(LooseleafError, OSError):
+        projects = settings.load(connection.root).projects
+        return settings.find_project_agent(projects, settings.find_folder())
+    return ""
 
 
 def _check(file: str, text: str) -> None:
