@@ -58,7 +58,13 @@ def test_a_schema_says_types_choices_and_defaults() -> None:
     }
     kinds = [item["type"] for item in fields["agent"]["anyOf"]]
     assert kinds == ["string", "integer", "null"]
-    assert fields["layer"]["anyOf"][0]["enum"] == ["shared", "agent", "user", "network"]
+    assert fields["layer"]["anyOf"][0]["enum"] == [
+        "shared",
+        "agent",
+        "user",
+        "network",
+        "principal",
+    ]
 
 
 def test_an_operation_takes_and_gives_json(mine: Context) -> None:
@@ -91,7 +97,7 @@ def test_the_names_of_the_seeds_are_understood(mine: Context) -> None:
         ({"position": True}, "it must be one of integer, null"),
         ({"position": "1"}, "integer"),
         ({"position": 2**53}, "integer"),
-        ({"layer": "attic"}, "it must be one of shared, agent, user, network, null"),
+        ({"layer": "attic"}, "it must be one of shared, agent, user, network, principal, null"),
         ({"agent": ["ada"]}, "integer"),
     ],
 )
@@ -155,7 +161,7 @@ def test_listings_show_what_one_may_read(mine: Context) -> None:
     """Agents, and the pages of the agent, of the user who acts, and the shared ones."""
     assert [item["slug"] for item in invoke(mine, "looseleaf/list-agents")] == ["bob"]
     files = invoke(mine, "datamachine/list-agent-files")
-    assert {item["layer"] for item in files} <= {"shared", "agent", "user", "network"}
+    assert {item["layer"] for item in files} <= {"shared", "agent", "user", "network", "principal"}
     paths = invoke(mine, "datamachine/list-injectable-memory-files")
     assert {path["path"] for path in paths} >= {"agents/bob/SOUL.md", f"users/{ME}/USER.md"}
 

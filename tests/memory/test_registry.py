@@ -140,10 +140,10 @@ def test_an_option_that_cannot_be_is_named(
     assert registry.files() == ()
 
 
-@pytest.mark.parametrize("layer", ["principal", "", None, ["agent"]])
+@pytest.mark.parametrize("layer", ["principals", "", None, ["agent"]])
 def test_an_unknown_layer_is_an_error(registry: FileRegistry, layer: Any) -> None:  # noqa: ANN401
-    """A layer is one of four, when registering and when asking."""
-    with pytest.raises(InvalidName, match="shared, agent, user, network"):
+    """A layer is one of five, when registering and when asking."""
+    with pytest.raises(InvalidName, match="shared, agent, user, network, principal"):
         registry.register("a.md", layer=layer)
     with pytest.raises(InvalidName):
         registry.by_layer(layer)
@@ -249,17 +249,20 @@ def test_a_frozen_registry_stays_as_it_is(core: FileRegistry) -> None:
 
 
 def test_the_core_files_are_the_ones_of_the_design(core: FileRegistry) -> None:
-    """Five protected pages, in the order in which a prompt has them."""
+    """Six protected pages, in the order in which a prompt has them."""
     facts = [(f.filename, f.priority, f.layer, f.editable, f.word_budget) for f in core.files()]
     assert facts == [
         ("SITE.md", 5, "shared", False, 0),
         ("RULES.md", 7, "shared", "manage_options", 0),
         ("SOUL.md", 10, "agent", "admin", 500),
         ("USER.md", 20, "user", True, 300),
+        ("USER_MEMORY.md", 25, "principal", True, 500),
         ("MEMORY.md", 30, "agent", True, 2000),
     ]
     assert all(f.protected and f.owner == "looseleaf" and f.description for f in core.files())
-    assert core.for_mode("system") == core.files()
+    assert core.for_mode("chat") == core.files()
+    alone = set(names(core.files())) - set(names(core.for_mode("system")))
+    assert alone == {"USER_MEMORY.md"}  # in tasks nobody is there
     assert names(core.by_layer("shared")) == ["SITE.md", "RULES.md"]
 
 

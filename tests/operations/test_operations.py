@@ -344,7 +344,7 @@ def test_the_journal_is_read_written_listed_and_searched(context: Context) -> No
 
 
 def test_files_and_paths_tell_what_an_agent_reads(context: Context, clock: Clock) -> None:
-    """Layer by layer, with the rules each page lives by."""
+    """In the order of a prompt, with the rules each page lives by."""
     listed = {file.file: file for file in files.list_files(context)}
     assert listed["SITE.md"].editable is False
     assert listed["RULES.md"].editable == "manage_options"
@@ -359,9 +359,11 @@ def test_files_and_paths_tell_what_an_agent_reads(context: Context, clock: Clock
         "RULES.md",
         "SOUL.md",
         "USER.md",
+        "USER_MEMORY.md",
         "MEMORY.md",
     ]
-    assert all(os.path.isfile(item.path) and item.exists for item in paths)
+    assert all(os.path.isfile(item.path) is item.exists for item in paths)
+    assert [item.file for item in paths if not item.exists] == ["USER_MEMORY.md"]
 
 
 def agents_md(workspace: Workspace, **chosen: object) -> Context:

@@ -129,6 +129,22 @@ class StoreConformance:
         assert store.exists(MEMORY) is False
         assert store.delete(MEMORY, change=CHANGE) == Missing()
 
+    def test_pages_about_people_are_apart_from_those_of_the_agent(self, store: Store) -> None:
+        """Each person has a shelf of each agent, and no list of the agent's pages has theirs."""
+        put(store, MEMORY, b"of the agent")
+        about = [Scope("principal", user, MEMORY.agent_id, "USER_MEMORY.md") for user in (1, 2)]
+        for scope in about:
+            put(store, scope, f"of {scope.user_id}".encode())
+        assert [read(store, scope) for scope in about] == [b"of 1", b"of 2"]
+        names = [entry.filename for entry in store.list_subtree(MEMORY.shelf, "")]
+        assert names == ["MEMORY.md"]
+        assert store.list_subtree(MEMORY.shelf, "users") == []
+        for scope in about:
+            [entry] = store.list_layer(scope.shelf)
+            assert entry.filename == "USER_MEMORY.md"
+        assert isinstance(store.delete(about[0], change=CHANGE), Deleted)
+        assert read(store, about[1]) == b"of 2"
+
     def test_an_empty_page_is_not_a_missing_one(self, store: Store) -> None:
         """Clearing a page leaves an empty page."""
         put(store, MEMORY, b"text")

@@ -400,7 +400,10 @@ DIFFERENCES: dict[str, tuple[int, str]] = {
         404,
         "an unknown agent is an error; the original reads another agent's memory",
     ),
-    "R103": (200, "USER_MEMORY.md is a page as any other here; the original fails with 500"),
+    "R103": (
+        200,
+        "without an agent, the page is that of the default agent; the original fails with 500",
+    ),
     "R119": (200, "the days by month, as its own documents say; the original reads a page 'daily'"),
     "R125": (400, "there is no 31st of February"),
     "R127": (400, "a date that is none is refused with what a date looks like"),

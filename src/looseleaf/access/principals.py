@@ -224,6 +224,8 @@ def find_requirement(
         if shelf is None or shelf.layer in ("shared", "network")
         else _find_agent_requirement(principal, permission, shelf.agent_id, owner)
         if shelf.layer == "agent"
+        else _find_principal_page_requirement(principal, permission, shelf, owner)
+        if shelf.layer == "principal"
         else _find_user_page_requirement(principal, permission, shelf.user_id)
     )
     if requirement is None and file is not None and permission in CHANGES:
@@ -302,6 +304,29 @@ def _find_user_page_requirement(principal: Principal, permission: str, user_id: 
     if permission not in CHANGES:
         return None
     return _find_agent_write_requirement(principal, permission, user_id)
+
+
+def _find_principal_page_requirement(
+    principal: Principal, permission: str, shelf: Shelf, owner: int
+) -> str | None:
+    """Return what is missing for the pages of one agent about one user: that person's alone.
+
+    Whoever may talk to an agent may read and change what it knows about them. For anybody else it
+    takes a person who manages agents: no model reaches another person's pages.
+    """
+    if permission not in ("read", "history", "append", "write"):
+        return _find_agent_requirement(principal, permission, shelf.agent_id, owner)
+    if principal.user_id != shelf.user_id:
+        if principal.is_agent:
+            return "that person themselves, since these pages are about another person"
+        if (requirement := find_user_requirement(principal, shelf.user_id)) is not None:
+            return requirement
+    if principal.role_on(shelf.agent_id, owner) is None:
+        return "the role viewer on this agent"
+    required_role = "operator" if permission in CHANGES else "viewer"
+    if not has_role(principal.role, required_role):
+        return f"a credential of the role {required_role}"
+    return None
 
 
 def _find_agent_write_requirement(

@@ -240,6 +240,8 @@ def list_shelves(agents: AgentList, default_user: int) -> Iterator[Shelf]:
 def _format_owner(agents: AgentList, shelf: Shelf) -> str:
     if shelf.layer == "agent":
         return f"agents/{agents.slug_of(shelf.agent_id)}"
+    if shelf.layer == "principal":
+        return f"agents/{agents.slug_of(shelf.agent_id)}/users/{shelf.user_id}"
     return f"users/{shelf.user_id}" if shelf.layer == "user" else shelf.layer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.access.principals import find_requirement
 from looseleaf.agents.config import NO_BUDGET, Budget, merge_config
 from looseleaf.catalog.resolution import resolve_agent, shelf_of
 from looseleaf.errors import Invalid
@@ -80,6 +81,9 @@ def build_request(
     if config is not None:
         agent = replace(agent, config=merge_config(agent.slug, agent.config, config))
     user = _resolve_user(context, where, agent)
+    if _is_denied_person(context, agent, user):
+        names = (file.filename for file in context.pages.registry.by_layer("principal"))
+        fields["deny"] = (*fields.get("deny", ()), *names)
     limit = choose_budget(context, agent) if budget is None else budget
     return Request(agent=agent, mode=mode, user=user, budget=limit, **fields)
 
@@ -136,6 +140,15 @@ def _resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
     if context.principal.is_local:
         return user
     return shelf_of(context, Where(agent.id, where.user), "user").user_id
+
+
+def _is_denied_person(context: Context, agent: AgentRecord, user: int) -> bool:
+    """Return whether the principal may not know what the agent knows about a user."""
+    principal = context.principal
+    if principal.is_local or principal.user_id == user:
+        return False
+    shelf = Shelf("principal", user, agent.id)
+    return find_requirement(principal, "read", shelf, owner=agent.owner) is not None
 
 
 def choose_budget(context: Context, agent: AgentRecord) -> Budget:

@@ -158,6 +158,12 @@ def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
         return resolve_agent(context, where).shelf
     if where.user is not None:
         require_user(context, where.user)
+    if layer == "principal":
+        # The user is the person, and not the owner of the agent; whoever sees the agent may ask.
+        agent = agent_of(context.with_permission("read"), where.agent)
+        shelf = Shelf(layer, user_of(context, where), agent.id)
+        authorize(context.principal, context.permission, shelf, owner=agent.owner)
+        return shelf
     shelf = Shelf("user", user_of(context, where)) if layer == "user" else Shelf(layer)
     authorize(context.principal, context.permission, shelf)
     return shelf
@@ -197,7 +203,7 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
 
 def _require_page_owner(context: Context, scope: Scope) -> Scope:
     """Refuse the page of a user who does not exist."""
-    if scope.layer == "user" and not has_user(context, scope.user_id):
+    if scope.user_id and not has_user(context, scope.user_id):
         raise _missing_user(scope.user_id)
     return scope
 

@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    Layer = Literal["shared", "agent", "user", "network"]
+    Layer = Literal["shared", "agent", "user", "network", "principal"]
 
-LAYERS: tuple[Layer, ...] = ("shared", "agent", "user", "network")
+LAYERS: tuple[Layer, ...] = ("shared", "agent", "user", "network", "principal")
 PAGE_SUFFIXES = (".md", ".markdown", ".txt")
 # Derived names (staging, history) are the page's name with a short prefix and must fit 255 bytes.
 MAX_NAME_BYTES = 200
@@ -120,6 +120,8 @@ def _normalize_ids(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, in
         return layer, _check_id("user", user_id), 0
     if layer in ("shared", "network"):
         return layer, 0, 0
+    if layer == "principal":
+        return layer, _check_id("user", user_id), _check_id("agent", agent_id)
     raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
 
 
@@ -129,9 +131,23 @@ def _check_id(kind: str, number: int) -> int:
     return number
 
 
+def is_of_principal(filename: str) -> bool:
+    """Return whether a name below an agent's folder is that of a page about one person."""
+    if filename[:6].lower() != _PEOPLE:  # as a file system sees it that ignores case
+        return False
+    number, slash, _ = filename[6:].partition("/")
+    return bool(slash) and number.isascii() and number.isdigit()
+
+
+_PEOPLE = "users/"
+
+
 @value
 class Shelf:
-    """Where a set of pages stands: one agent's, one user's, the shared or the network's."""
+    """Where a set of pages stands: one agent's, one user's, the shared or the network's.
+
+    On the layer `principal` stands what one agent knows about one user.
+    """
 
     layer: Layer
     user_id: int = 0
@@ -144,7 +160,7 @@ class Shelf:
 
     @property
     def name(self) -> str:
-        """A short name that is unique among shelves: shared, network, agent-3, user-1."""
+        """A short name that is unique among shelves: shared, agent-3, user-1, principal-3-1."""
         return _format_shelf_name(self)
 
     def page(self, filename: str) -> Scope:
@@ -166,7 +182,12 @@ class Scope:
         layer: Layer, user_id: int, agent_id: int, filename: str
     ) -> tuple[Layer, int, int, str]:
         """Check the filename and drop the ids that mean nothing in this layer."""
-        return (*_normalize_ids(layer, user_id, agent_id), check_filename(filename))
+        identity = _normalize_ids(layer, user_id, agent_id)
+        check_filename(filename)
+        if layer == "agent" and is_of_principal(filename):
+            reason = "it is a page about one person, on the layer principal"
+            raise InvalidName(filename, reason)
+        return (*identity, filename)
 
     @property
     def shelf(self) -> Shelf:
@@ -187,10 +208,14 @@ class Scope:
     def place(self) -> str:
         """The shelf of the page in words, for messages."""
         places = {"shared": "the shared pages", "network": "the network's pages"}
+        if self.layer == "principal":
+            return f"what agent {self.agent_id} knows about user {self.user_id}"
         return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")
 
 
 def _format_shelf_name(place: Shelf | Scope) -> str:
+    if place.layer == "principal":
+        return f"principal-{place.agent_id}-{place.user_id}"
     identity = place.agent_id or place.user_id
     return f"{place.layer}-{identity}" if identity else place.layer
 
@@ -203,8 +228,8 @@ class Where:
         agent: The agent whose page is meant, by id or slug; without it, the token's or the default
             agent.
         user: The user whose page or agent is meant, by id; without it, the user who acts.
-        layer: The owner of the page: shared, agent, user or network; without it, the layer where
-            a page of this name belongs.
+        layer: The owner of the page: shared, agent, user, network or principal; without it, the
+            layer where a page of this name belongs.
     """
 
     agent: str | int | None = None

@@ -168,12 +168,20 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
     context.parts.agents.remove(record.id, files=files)
     _end_rights(context, record)
     try:
-        forget(context, record.shelf)
+        for shelf in _list_shelves(context, record):
+            forget(context, shelf)
     except (OSError, Unavailable) as error:
         context.parts.report(f"the search index still holds text of {record.slug}", error)
     update_generated_pages(context, record)
     folders = context.parts.agents.folders
     return Removed(record.slug, count, folders is not None and record.slug in folders.slugs())
+
+
+def _list_shelves(context: Context, record: AgentRecord) -> list[Shelf]:
+    """List the shelves of an agent: its own, and those of what it knows about people."""
+    shelves = context.parts.history.shelves()
+    about_people = [shelf for shelf in shelves if shelf.user_id and shelf.agent_id == record.id]
+    return [record.shelf, *about_people]
 
 
 @operation(
@@ -230,8 +238,8 @@ def scaffold(context: Context, file: str = "", *, where: Where = DEFAULT_WHERE) 
 
     Arguments:
         file: The one page to start, such as SOUL.md; without it, every core page of the layer.
-        layer: The layer whose core pages are started: shared, agent, user or network; without it,
-            the agent's.
+        layer: The layer whose core pages are started: shared, agent, user, network or principal;
+            without it, the agent's.
     """
     if file:
         scope = scope_of(context, file, where)

@@ -291,8 +291,16 @@ def _is_core(context: Context, scope: Scope) -> bool:
 
 def _list_shelves(context: Context, root: str) -> Iterator[Shelf]:
     yield from (Shelf("shared"), Shelf("network"))
-    users = os.path.join(root, "users")
-    for name in sorted(os.listdir(users)) if os.path.isdir(users) else ():
-        if name.isascii() and name.isdigit() and int(name) > 0:
-            yield Shelf("user", int(name))
-    yield from (record.shelf for record in list_readable_agents(context.parts.agents))
+    yield from (Shelf("user", user) for user in _list_ids(os.path.join(root, "users")))
+    agents = list(list_readable_agents(context.parts.agents))
+    yield from (record.shelf for record in agents)
+    for record in agents:
+        people = os.path.join(root, "agents", record.slug, "users")
+        yield from (Shelf("principal", user, record.id) for user in _list_ids(people))
+
+
+def _list_ids(folder: str) -> list[int]:
+    """List the users who have a folder below another one."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    numbers = [int(name) for name in names if name.isascii() and name.isdigit()]
+    return sorted(number for number in numbers if number > 0)

@@ -61,8 +61,8 @@ def list_files(
         agent: The agent whose pages are listed, by id or slug; without it, the token's or the
             default agent.
         user: The user whose pages are listed with them, by id; without it, the user who acts.
-        layer: The only layer that is listed: shared, agent, user or network; without it, all of
-            them.
+        layer: The only layer that is listed: shared, agent, user, network or principal;
+            without it, all of them.
     """
     pages = [
         _describe_page(context, shelf, entry.filename, entry.bytes, entry.updated)

@@ -84,7 +84,8 @@ def _list_shelves(parts: VersionParts, settings: Settings) -> list[Shelf]:
     records = parts.agents.records()
     owners = {record.owner for record in records} | {settings.default_user}
     candidates = [Shelf("shared"), Shelf("network"), *(Shelf("user", user) for user in owners)]
-    candidates += [shelf for shelf in parts.history.shelves() if shelf.layer != "agent"]
+    present = {0, *(record.id for record in records)}
+    candidates += [shelf for shelf in parts.history.shelves() if shelf.agent_id in present]
     candidates += [record.shelf for record in records]
     return list(dict.fromkeys(candidates))
 

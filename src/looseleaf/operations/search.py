@@ -61,8 +61,8 @@ def search(  # noqa: PLR0913 - one for each way to choose
         limit: The most matches to give; the total is told in any case.
         as_of: A UTC time such as 2026-04-17, to search the pages as they were then; without it, as
             they are now.
-        layer: The layer whose pages are searched: shared, agent, user or network; without it, the
-            agent's.
+        layer: The layer whose pages are searched: shared, agent, user, network or principal;
+            without it, the agent's.
         copies: Whether generated copies of other pages, such as AGENTS.md, are searched, too; the
             page that `file` names is searched in any case.
     """
@@ -107,8 +107,8 @@ def find(
         limit: The most pages to give, best first.
         as_of: A UTC time such as 2026-04-17, to look through the pages as they were then; without
             it, as they are now.
-        layer: The layer whose pages are looked through: shared, agent, user or network; without
-            it, the agent's.
+        layer: The layer whose pages are looked through: shared, agent, user, network or principal;
+            without it, the agent's.
         copies: Whether generated copies of other pages, such as AGENTS.md, are among them, too.
     """
     from looseleaf.memory.search.ranking import rank_pages

@@ -61,6 +61,11 @@ def register_core_files(
         label="User", description="Who the human is: background, preferences, working patterns.",
     )
     registry.register(
+        "USER_MEMORY.md", 25, layer="principal", modes=("chat",), protected=True, owner=OWNER,
+        word_budget=500, label="What it knows about you",
+        description="What this agent has learned about one person, and shows to nobody else.",
+    )
+    registry.register(
         "MEMORY.md", 30, protected=True, word_budget=2000, owner=OWNER,
         label="Memory", description="What the agent has learned: facts, decisions, lessons.",
     )

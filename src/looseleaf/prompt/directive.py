@@ -372,12 +372,15 @@ class DirectiveView:
         )
 
 
+_OWN_LAYERS = ("agent", "user", "principal")
+
+
 def _rank_of(file: RegisteredFile | None) -> int:
     if file is None:
         return OTHER_PAGE
     if file.composable:
         return GENERATED_PAGE
-    return OWN_PAGE if file.protected and file.layer in ("agent", "user") else OTHER_PAGE
+    return OWN_PAGE if file.protected and file.layer in _OWN_LAYERS else OTHER_PAGE
 
 
 def _describe_last_change(page: Found, latest: Revision | None) -> tuple[str, str]:

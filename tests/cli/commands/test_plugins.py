@@ -17,7 +17,7 @@ def test_our_own_plugin_is_listed_like_any(run: Run) -> None:
     hooks = str(sum(not name.startswith("_") for name in vars(Defaults)))
     assert lines[0].split() == ["NAME", "VERSION", "ORIGIN", "HOOKS"]
     assert lines[1].split() == ["looseleaf", __version__, "built", "in", hooks]
-    assert "  files: SITE.md, RULES.md, SOUL.md, USER.md, MEMORY.md" in lines
+    assert "  files: SITE.md, RULES.md, SOUL.md, USER.md, USER_MEMORY.md, MEMORY.md" in lines
 
 
 def test_a_program_gets_one_document(run: Run) -> None:

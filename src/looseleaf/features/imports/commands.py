@@ -154,7 +154,8 @@ def _print_report(report: ImportReport) -> None:
 
 def _format_rows(page: PageReport) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of a page; rows after the first name further files of the source."""
-    place = f"{page.owner}: {page.file}" if page.layer == "agent" else f"{page.layer}: {page.file}"
+    owner = page.owner if page.layer in ("agent", "principal") else page.layer
+    place = f"{owner}: {page.file}"
     note = page.note if page.action in CHANGES else ""
     remark = "; ".join(text for text in (page.reason, note) if text)
     lines = [

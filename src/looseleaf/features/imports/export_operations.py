@@ -14,7 +14,7 @@ from looseleaf.features.workflows.system_tasks import SystemTask, TaskResult
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
 from looseleaf.memory.composed import is_generated
-from looseleaf.memory.scope import PAGE_SUFFIXES, Shelf
+from looseleaf.memory.scope import PAGE_SUFFIXES, Shelf, is_of_principal
 from looseleaf.operations.composed import sources_of
 from looseleaf.values import as_dict, value
 
@@ -138,7 +138,13 @@ def _find_scope(path: str, agents: AgentList) -> Scope | None:
     owner, _, name = rest.partition("/")
     if layer == "users" and owner.isascii() and owner.isdigit():
         return Shelf("user", int(owner)).page(name)
-    return agents.resolve(owner).shelf.page(name) if layer == "agents" and name else None
+    if layer != "agents" or not name:
+        return None
+    agent = agents.resolve(owner)
+    if is_of_principal(name):
+        _, user, file = name.split("/", 2)
+        return Shelf("principal", int(user), agent.id).page(file)
+    return agent.shelf.page(name)
 
 
 # The system task of every hour: commits of changed pages to git.

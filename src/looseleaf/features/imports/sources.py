@@ -420,11 +420,14 @@ class ImportTargets:
         if page.layer == "agent":
             record = self.find_agent(page.agent)
             return record.shelf if record is not None else None
+        if page.layer == "principal":
+            record = self.find_agent(page.agent)
+            return Shelf(page.layer, self._find_user(), record.id) if record is not None else None
         return Shelf("user", self._find_user()) if page.layer == "user" else Shelf(page.layer)
 
     def owner(self, page: SourcePage) -> str:
         """Return the owner of a page for the report: a slug, or the id of a user."""
-        if page.layer == "agent":
+        if page.layer in ("agent", "principal"):
             return self.name_agent(page.agent)
         return str(self._find_user()) if page.layer == "user" else ""
 

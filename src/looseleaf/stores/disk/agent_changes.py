@@ -347,7 +347,9 @@ class LockedAgents:
             ids += [int(name)] if name.isdigit() else []
         for name in _list_names(root, _HISTORY):
             layer, _, number = name.partition("-")
-            ids += [int(number)] if layer == "agent" and number.isdigit() else []
+            number = number.partition("-")[0]  # on the layer principal, before the user's
+            has_agent = layer in ("agent", "principal")
+            ids += [int(number)] if has_agent and number.isdigit() else []
         for name in _list_names(root, DELETED_FOLDER):
             number = name.partition("-")[0]
             ids += [int(number)] if number.isdigit() else []

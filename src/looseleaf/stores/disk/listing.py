@@ -98,8 +98,14 @@ def parse_staged_name(name: str) -> Scope | None:
 def parse_shelf_name(name: str) -> Shelf | None:
     """Parse the name of a shelf, such as agent-3, or None if it is no such name."""
     layer, _, identity = name.partition("-")
-    number = int(identity) if identity.isascii() and identity.isdigit() else 0
+    agent, dash, user = identity.partition("-")
+    if bool(dash) != (layer == "principal"):
+        return None
+    agent_id, user_id = (
+        int(number) if number.isascii() and number.isdigit() else 0
+        for number in (agent, user or agent)
+    )
     try:
-        return Shelf(layer, number, number)  # type: ignore[arg-type]
+        return Shelf(layer, user_id, agent_id)  # type: ignore[arg-type]
     except LooseleafError:
         return None

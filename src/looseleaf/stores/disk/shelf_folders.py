@@ -94,6 +94,8 @@ class OpenShelves:
         if fd < 0:
             return NO_FILE
         open_shelf = OpenShelf(fd, openers.below, until)
+        if scope.layer == "principal":
+            return NO_FILE  # a folder within that of an agent is opened by its path
         if scope.agent_id and not self._is_folder_of(fd, scope.agent_id):
             return NO_FILE
         if len(shelves) >= _MOST_HELD:

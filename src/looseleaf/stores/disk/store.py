@@ -18,7 +18,7 @@ from looseleaf.files.folders import (
     read_all,
 )
 from looseleaf.files.root_folder import RootFolder
-from looseleaf.memory.scope import check_folder
+from looseleaf.memory.scope import check_folder, is_of_principal
 from looseleaf.memory.store import (
     ABSENT,
     Capabilities,
@@ -57,7 +57,10 @@ _ATTEMPTS = 200
 
 
 class DiskStore:
-    """Pages as files: `shared/`, `agents/{slug}/`, `users/{id}/`, `network/` below a root."""
+    """Pages as files: `shared/`, `agents/{slug}/`, `users/{id}/`, `network/` below a root.
+
+    What an agent knows about one user lies in `agents/{slug}/users/{id}/`.
+    """
 
     capabilities = Capabilities(
         durable=True, outside_edits=True, agent_folders=True, paths=True, preconditions=True
@@ -96,6 +99,8 @@ class DiskStore:
     def _folder_of(self, place: Shelf | Scope) -> str:
         if place.layer == "agent":
             return f"agents/{self._agent_folder(place.agent_id)}"
+        if place.layer == "principal":
+            return f"agents/{self._agent_folder(place.agent_id)}/users/{place.user_id}"
         return f"users/{place.user_id}" if place.layer == "user" else place.layer
 
     def read(self, scope: Scope) -> Found | Missing:
@@ -103,8 +108,10 @@ class DiskStore:
 
         If many pages are read in a row, the folder of their shelf is looked up once in 50 ms.
         """
-        # Ids are positive numbers, so that one number or the layer identifies the shelf.
-        shelf = scope.agent_id or -scope.user_id or scope.layer
+        # Ids are positive numbers, so that one number or the layer identifies most shelves.
+        shelf: int | str = scope.agent_id or -scope.user_id or scope.layer
+        if scope.user_id and scope.agent_id:
+            shelf = scope.shelf_name
         key = (shelf, scope.filename)
         entry = self._cache.pages.get(key)
         if entry is not None:
@@ -305,7 +312,10 @@ class DiskStore:
             folder = self.open_own(*relative.split("/"))
             if folder is None:
                 return []
-            return list_pages(folder, f"{prefix}/" if prefix else "", deep=deep)
+            entries = list_pages(folder, f"{prefix}/" if prefix else "", deep=deep)
+        if shelf.layer == "agent":  # the pages about people in its folder are on other shelves
+            return [entry for entry in entries if not is_of_principal(entry.filename)]
+        return entries
 
     def recover(self) -> int:
         """Clear up after processes that died in the middle of a write; count the pages."""

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from looseleaf.features.bundles.source_tree import SourceFolder
 from looseleaf.features.imports.systems import datamachine
+from looseleaf.features.imports.systems.shared_layout import NOT_IN_PROMPTS
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.plugins.defaults import register_core_files
 from tests.features.imports.sources import DATAMACHINE, compute_fingerprint, write_tree
 
 
@@ -36,7 +39,7 @@ def test_the_layers_stay(tmp_path: Path) -> None:
         ("agent", "ada", 0, "content-strategy.md"),
         ("agent", "ada", 0, "daily/2026/03/16.md"),
         ("agent", "ada", 0, "contexts/forum.md"),
-        ("agent", "ada", 0, "users/1/USER_MEMORY.md"),
+        ("principal", "ada", 1, "USER_MEMORY.md"),
         ("agent", "scout", 0, "SOUL.md"),
         ("user", "", 1, "USER.md"),
     }
@@ -46,6 +49,24 @@ def test_the_layers_stay(tmp_path: Path) -> None:
     [upload] = content.uploads
     assert (upload.pipeline, upload.flow, upload.name) == (3, 0, "style.md")
     assert upload.content == b"# Style\n"
+
+
+def test_every_page_that_the_plugin_gives_is_accounted_for(tmp_path: Path) -> None:
+    """Those that no prompt gives here say so; all others have their place in prompts here."""
+    given = ["shared/SITE.md", "shared/RULES.md", "shared/AGENTS.md", "network/NETWORK.md"]
+    given += [f"agents/ada/{name}" for name in ("SOUL.md", "MEMORY.md", "WAKE.md")]
+    given += ["users/1/USER.md", "agents/ada/users/1/USER_MEMORY.md"]
+    files = {name: f"# {name}\n" for name in given}
+    content = datamachine.read(SourceFolder(str(write_tree(tmp_path, files))))
+    assert sorted(page.sources[0] for page in content.pages) == sorted(given)
+    noted = {page.filename for page in content.pages if page.note == NOT_IN_PROMPTS}
+    assert noted == {"AGENTS.md", "NETWORK.md", "WAKE.md"}
+    registry = FileRegistry()
+    register_core_files(registry)
+    for page in content.pages:
+        file = registry.get(page.filename)
+        in_chat = file is not None and file.is_injected_in("chat") and file.layer == page.layer
+        assert in_chat is (page.filename not in noted), page.filename
 
 
 def test_the_one_agent_of_an_older_site(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 
 from looseleaf.features.bundles.source_tree import SourceContent, SourcePage, SourceUpload
-from looseleaf.features.imports.systems.shared_layout import is_page
+from looseleaf.features.imports.systems.shared_layout import NOT_IN_PROMPTS, is_page
+from looseleaf.memory.scope import is_of_principal
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 USER_PAGE = "USER.md"
 _CORE = ("SOUL.md", "MEMORY.md", USER_PAGE)
+# Pages that the plugin gives to every prompt, and that are generated here, or there every hour.
+_GIVEN_BY_PLUGIN = ("AGENTS.md", "NETWORK.md", "WAKE.md")
 _SILENCE = "index.php"  # a file without meaning that keeps a web server from listing a folder
 _RECORD = "agent.json"
 _JOBS = "it holds the data of jobs that have run, which is no memory"
@@ -69,10 +73,16 @@ def _read_layer(
 ) -> Iterator[SourcePage]:
     for file in folder.walk(path):
         filename = file[len(path) + 1 :]
-        if _is_own_page(folder, file, filename) and (text := folder.read(file)) is not None:
-            yield SourcePage(
-                filename=filename, text=text, sources=(file,), layer=layer, agent=agent, user=user
-            )
+        if not _is_own_page(folder, file, filename) or (text := folder.read(file)) is None:
+            continue
+        page = SourcePage(
+            filename=filename, text=text, sources=(file,), layer=layer, agent=agent, user=user
+        )
+        if layer == "agent" and is_of_principal(filename):
+            _, number, name = filename.split("/", 2)
+            page = replace(page, filename=name, layer="principal", user=int(number))
+        note = NOT_IN_PROMPTS if page.filename in _GIVEN_BY_PLUGIN else ""
+        yield replace(page, note=note)
 
 
 def _read_old_agent(folder: SourceFolder) -> Iterator[SourcePage]:

@@ -274,7 +274,7 @@ def _read_pages(
         if text is None:
             left_out.append(NotImported(source, "the site gives no text for it"))
         else:
-            owner = agent.slug if layer == "agent" else ""
+            owner = agent.slug if layer in ("agent", "principal") else ""
             yield SourcePage(
                 filename=filename, text=text, sources=(source,), layer=layer, agent=owner, note=note
             )

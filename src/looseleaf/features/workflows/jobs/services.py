@@ -337,8 +337,8 @@ def _describe_write(
     if not isinstance(file, str) or not data.get("changed", True):
         return ()
     layer = context.parts.pages.registry.layer_of(file)
-    user_id = run.job.user_id if layer == "user" else 0
-    agent_id = run.job.agent_id if layer == "agent" else 0
+    user_id = run.job.user_id if layer in ("user", "principal") else 0
+    agent_id = run.job.agent_id if layer in ("agent", "principal") else 0
     return (MemoryWrite(layer, user_id, agent_id, file, data["revision"], call.name),)
 
 

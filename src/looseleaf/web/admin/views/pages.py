@@ -77,6 +77,7 @@ LAYER_NAMES = {
     "agent": "This agent",
     "user": "About you",
     "network": "Network",
+    "principal": "What this agent knows about you",
 }
 
 
@@ -201,7 +202,8 @@ def list_pages(visit: Visit) -> Document | Redirect:
     files = visit.run("datamachine/list-agent-files", agent=agent.slug)
     paths = visit.run("datamachine/list-injectable-memory-files", agent=agent.slug)
     layers = [
-        _build_layer(visit, layer, files, paths) for layer in ("agent", "user", "shared", "network")
+        _build_layer(visit, layer, files, paths)
+        for layer in ("agent", "principal", "user", "shared", "network")
     ]
     data = {
         "agent": agent,
