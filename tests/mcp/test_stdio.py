@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -487,6 +488,34 @@ def test_a_server_without_its_workspace_starts_and_each_tool_says_what_to_mend(
     assert running.returncode == 0
     assert complaint.startswith(b"looseleaf: ")
     assert b"Traceback" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        ("broken settings", "invalid_setting"),
+        ("a file in its place", "invalid_setting"),
+        ("no agents", "workspace_unavailable"),
+    ],
+)
+def test_a_server_starts_whatever_is_wrong_with_its_workspace(
+    root: Path, state: str, code: str
+) -> None:
+    """It lists its tools, and each says what is wrong and that the person must be told."""
+    if state == "broken settings":
+        (root / "looseleaf.toml").write_text("x = = 1")
+    else:
+        shutil.rmtree(root / "agents")
+    if state == "a file in its place":
+        shutil.rmtree(root)
+        root.write_text("")
+    call = request(3, "tools/call", name="get_agent_memory", arguments={})
+    answers = exchange(root, INITIALIZE, request(2, "tools/list"), call, words=("--agent", "ada"))
+    assert "cannot be reached" in answers[0]["result"]["instructions"]
+    assert len(answers[1]["result"]["tools"]) == len(SMALL)
+    failure = answers[2]["result"]["structuredContent"]
+    assert failure["code"] == code
+    assert "tell the person" in failure["hint"]
 
 
 def test_a_server_for_an_agent_that_is_gone_says_so(root: Path) -> None:
