@@ -17,6 +17,9 @@ GROUP = "compose"
 TARGET = 2.5
 GROWTH = 1.1
 CROWD = 1_000
+PEER = "LangGraph's batch of three values"
+PEER_PAGES = ("SOUL.md", "USER.md", "MEMORY.md")
+PEER_TARGET = 1.0
 RULES = "# Rules\n\n- Ask before you publish.\n- Keep what is kept out of prompts out of pages.\n"
 
 
@@ -45,8 +48,33 @@ def measure(bench: Bench) -> Iterator[Row]:
     )
     yield build_row(GROUP, "agent A again", laps, STRICT, strict_laps, target=TARGET, wrong=wrong)
     yield build_row(GROUP, "agent A again", laps, USUAL, plain_laps)
+    yield from _measure_peer(bench, workspace)
     yield from _measure_first_time(bench, root, paths)
     yield from _measure_crowd(bench, workspace)
+
+
+def _measure_peer(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+    """Compose beside a store that gives three values and makes no prompt of them."""
+    try:
+        from langgraph.store.base import GetOp  # type: ignore[import-not-found]
+        from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
+    except ImportError:
+        bench.say("  pip install langgraph-checkpoint-sqlite to see its store beside ours")
+        return
+    place = ("memory", "alpha")
+    pages = workload.build_core_pages(seed=bench.seed)
+    with SqliteStore.from_conn_string(str(bench.folder / "peer-batch.sqlite")) as store:
+        store.setup()
+        for name in PEER_PAGES:
+            store.put(place, name, {"content": pages[name]})
+        batch = [GetOp(place, name) for name in PEER_PAGES]
+        laps, peer_laps = race(
+            Runner(lambda: workspace.compose("chat", "alpha").text),
+            Runner(lambda: store.batch(batch)),
+            rounds=bench.amount(60, 20),
+            batch=100,
+        )
+    yield build_row(GROUP, "agent A again", laps, PEER, peer_laps, target=PEER_TARGET)
 
 
 def _create_workspace(root: Path, bench: Bench) -> Workspace:

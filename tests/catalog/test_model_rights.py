@@ -133,14 +133,15 @@ def test_the_catalog_has_tools_of_both_kinds(fresh: Any) -> None:  # noqa: ANN40
         for name, tool in TOOLS.items()
         if list_model_tools(context, request_of(world, tool, viewer))
     }
-    assert {"get_agent_memory", "append_agent_file", "list_flows"} <= offered
-    assert not {"create_flow", "write_agent_file", "daily_memory_write"} & offered
+    assert {"get_agent_memory", "list_agent_files", "list_flows"} <= offered
+    # The agent belongs to somebody else, so that it adds to no page of the viewer, either.
+    assert not {"create_flow", "append_agent_file", "daily_memory_write"} & offered
 
 
 def test_actions_that_a_person_may_not_use_are_left_out(workspace: Workspace) -> None:
-    """A viewer's model reads the agent's pages, and adds to the viewer's own page alone."""
+    """A viewer's model reads the agent's pages; it adds to none, as the agent is not theirs."""
     for role, actions in (
-        ("viewer", ("get", "append", "list_sections", "find", "search")),
+        ("viewer", ("get", "list_sections", "find", "search")),
         ("operator", ("get", "update", "append", "delete", "list_sections", "find", "search")),
     ):
         principal = Principal(

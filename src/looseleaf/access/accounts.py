@@ -165,8 +165,9 @@ class Accounts(SettingsAndAudit, Protocol):
     def audit(self) -> Audit:
         """The audit."""
 
-    def stamp(self) -> int:
-        """Return a number that differs after every change of accounts, at the least cost."""
+    @property
+    def write_count(self) -> int:
+        """How often this process has changed the database, which costs nothing to ask."""
 
     def verify(self) -> list[str]:
         """List the rows that other programs changed, and those that are missing."""

@@ -46,9 +46,10 @@ class SqlAccounts:
         """Return a number that grows with every change of accounts or settings."""
         return self.database.version()
 
-    def stamp(self) -> int:
-        """Return a number that differs after every change of accounts, at the least cost."""
-        return self.database.stamp()
+    @property
+    def write_count(self) -> int:
+        """How often this process has changed the database, rights and others."""
+        return self.database.write_count
 
     def runtime_settings(self) -> Mapping[str, Any]:
         """Return every setting that was made while running, by name."""

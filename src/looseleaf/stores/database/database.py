@@ -92,6 +92,7 @@ class Database:
         self._watch = VersionWatch(self._file) if self._file else None
         self._last_poll = (-math.inf, 0)
         self._lock = threading.Lock()
+        self.write_count = 0  # changes by this process
         try:
             with DatabaseErrorContext():
                 self._migrate()
@@ -141,10 +142,13 @@ class Database:
             self.engine.connect().execution_options(**options) as connection,
         ):
             connection.info.pop(_NEWEST_ENTRY, None)  # left by a transaction that was rolled back
-            with connection.begin():
-                if is_relaxed and not self._file:
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-                yield connection
+            try:
+                with connection.begin():
+                    if is_relaxed and not self._file:
+                        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+                    yield connection
+            finally:
+                self.write_count += 1  # after the commit, and if it is not known to have failed
             self._last_poll = (-math.inf, self._last_poll[1])
             newest = connection.info.pop(_NEWEST_ENTRY, None)
             if newest is not None and not is_relaxed:
@@ -178,19 +182,6 @@ class Database:
                     number = connection.execute(_VERSION).scalar_one()
                 self._last_poll = (now, number)
             return number
-
-    def stamp(self) -> int:
-        """Return a number that differs after any change of accounts, at the least cost.
-
-        It may also differ after other changes.
-        """
-        try:
-            with self._lock:
-                if self._watch is not None:
-                    return self._watch.stamp()
-        except sqlite3.Error:
-            pass  # reported below
-        return self.version()
 
     def _migrate(self) -> None:
         with self.engine.connect() as connection:

@@ -72,16 +72,11 @@ class VersionWatch:
         """Close the file."""
         self.sql.close()
 
-    def stamp(self) -> int:
-        """Return a number that differs after any change of the file by another connection."""
-        # SQLite keeps this number in shared memory: it takes some microseconds, a query a hundred.
-        stamp: int = self.sql.execute("PRAGMA data_version").fetchone()[0]
-        return stamp
-
     def version(self) -> int:
         """Return the number of changes of accounts so far."""
         self.open_file.require()
-        stamp = self.stamp()
+        # SQLite keeps this number in shared memory: it takes some microseconds, a query a hundred.
+        stamp = self.sql.execute("PRAGMA data_version").fetchone()[0]
         if stamp != self._stamp:
             query = "SELECT number FROM state WHERE name = 'version'"
             self._number = self.sql.execute(query).fetchone()[0]

@@ -186,8 +186,8 @@ def _date_of(request: Request) -> dict[str, str]:
 READ_PAGE = "datamachine/get-agent-memory"
 PREFIX = f"{NAMESPACE}/files/agent/"
 TEMPLATE = f"{PREFIX}{{file:page}}"
-# How long the right of a token to read a page is cached, while no account changes; the page itself
-# is read every time.
+# How long the right of a token to read a page is cached, while this process changes no account; the
+# page itself is read every time.
 DECISION_SECONDS = MOMENT_SECONDS
 _MAX_DECISIONS = 4096
 _MAX_QUERY = 256  # a longer query is left to the application, so that decisions stay small
@@ -264,8 +264,9 @@ class FastPageReads:
         """Find the page, if the token may read it, or None if the application must decide."""
         now, key = time.monotonic(), (authorization, path, query)
         decision = self._decisions.get(key)
-        stamp = self._accounts.stamp()
-        if decision is not None and now < decision[0] and stamp == decision[1]:
+        # Nothing that this process has revoked is given; another process may revoke meanwhile.
+        count = self._accounts.write_count
+        if decision is not None and now < decision[0] and count == decision[1]:
             return decision[2]
         context = self.authenticator.by_token(authorization) if len(query) <= _MAX_QUERY else None
         if context is None:
@@ -281,5 +282,5 @@ class FastPageReads:
         if len(self._decisions) >= _MAX_DECISIONS:
             self._decisions.clear()
         page_scope = scope_of(context, arguments["file"], arguments.get("where", DEFAULT_WHERE))
-        self._decisions[key] = (now + DECISION_SECONDS, stamp, page_scope)
+        self._decisions[key] = (now + DECISION_SECONDS, count, page_scope)
         return page_scope
