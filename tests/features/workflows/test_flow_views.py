@@ -40,7 +40,7 @@ def test_prompts_settings_and_memory_are_saved(press: Site) -> None:
     queue = {"csrf": csrf, "action": "queue", "queue_mode": "drain"}
     queue["queue"] = "One\r\n\r\nmore\r\n---\r\nTwo\r\n"
     browser.post(FLOW, data=queue)
-    settings = {"csrf": csrf, "action": "steps", "settings:input": '{"text": "y"}'}
+    settings = {"csrf": csrf, "action": "steps", "s0.set.text": "y"}
     browser.post(FLOW, data=settings)
     browser.post(FLOW, data={"csrf": csrf, "action": "memory", "file:morning.md": "yes"})
     flow = press.run("looseleaf/show-flow", flow=2)
@@ -53,6 +53,24 @@ def test_prompts_settings_and_memory_are_saved(press: Site) -> None:
     refused = browser.post(FLOW, data={"csrf": csrf, "action": "memory", "file:SOUL.md": "yes"})
     assert refused.status_code == 400
     assert "core file" in refused.text
+
+
+def test_what_a_flow_overrides_is_always_seen(press: Site, open_tab: OpenTab) -> None:
+    """An empty choice means that of the pipeline; a setting that does not count is not hidden."""
+    settings = {"source": "feed", "url": "https://news.example/feed"}
+    press.run(
+        "looseleaf/update-pipeline", pipeline=2, steps=[{"type": "input", "settings": settings}]
+    )
+    pipeline = press.run("looseleaf/show-pipeline", pipeline=2)
+    own = {pipeline["steps"][0]["id"]: {"max_items": 3, "text": "unused"}}
+    press.run("looseleaf/update-flow", flow=2, step_settings=own)
+    form = open_tab(press).open(FLOW).locator("#settings-form")
+    assert form.get_by_label("Most items").input_value() == "3"
+    assert form.get_by_label("Most items").is_visible()
+    assert form.get_by_label("Address", exact=True).is_visible()
+    assert "Counts only with source text" in form.inner_text()
+    assert form.get_by_label("Title of the text").is_hidden()
+    press.run("looseleaf/update-flow", flow=2, step_settings={})
 
 
 def test_a_flow_is_deleted_with_its_files(press: Site) -> None:

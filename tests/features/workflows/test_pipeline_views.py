@@ -18,13 +18,12 @@ def test_a_pipeline_is_made_and_edited_without_javascript(
     page.get_by_label("New pipeline").fill("Album Reviews")
     page.get_by_role("button", name="Create it").click()
     assert "Add its first step" in page.locator(".note.good").inner_text()
-    page.get_by_label("Type").select_option("input")
-    page.get_by_label("Name of the new step").fill("Albums")
-    settings = page.get_by_label("Settings of the new step as JSON")
-    settings.fill('{"source": "text", "text": "Blue"}')
-    page.get_by_role("button", name="Save the steps").click()
-    page.get_by_label("Type").select_option("ai")
-    page.get_by_role("button", name="Save the steps").click()
+    page.get_by_role("button", name="Input", exact=True).click()
+    page.get_by_label("Name of step 1").fill("Albums")
+    page.get_by_label("Source").select_option("text")
+    page.get_by_label("Text", exact=True).fill("Blue")
+    page.get_by_role("button", name="AI", exact=True).click()
+    page.get_by_role("button", name="Save the steps").last.click()
     row = page.locator("ol.step-row").first.locator("li")
     assert [text.split("\n")[0] for text in row.all_inner_texts()] == ["Albums input", "AI ai"]
     page.get_by_label("strategy.md", exact=True).check()
@@ -46,14 +45,14 @@ def test_steps_that_do_not_fit_are_refused_with_the_form(admin_site: Site) -> No
     """What was typed is still there."""
     admin_site.run("looseleaf/create-pipeline", agent="ada", name="News")
     browser, csrf = admin_site.sign_in()
-    form = {"csrf": csrf, "action": "steps", "new-type": "memory_update", "new-label": "Write"}
-    form["new-settings"] = '{"target": "daily"}'
+    form = {"csrf": csrf, "action": "steps", "s0.type": "memory_update", "s0.label": "Write"}
+    form["s0.set.target"] = "daily"
     answer = browser.post(f"{PIPELINES}/2", data=form)
     assert answer.status_code == 400
     assert "do not fit together" in answer.text
     assert 'value="Write"' in answer.text
-    bad = {**form, "new-type": "input", "new-settings": "{"}
-    assert "are not JSON" in browser.post(f"{PIPELINES}/2", data=bad).text
+    foreign = {**form, "s0.type": "gone"}
+    assert "there is no such type" in browser.post(f"{PIPELINES}/2", data=foreign).text
     assert browser.post(f"{PIPELINES}/2", data={"csrf": csrf}).status_code == 400
 
 
@@ -77,12 +76,21 @@ def test_steps_are_reordered_renamed_and_taken_out(admin_site: Site) -> None:
     made = admin_site.run("looseleaf/create-pipeline", agent="ada", name="News", steps=steps)
     first, second = (step["id"] for step in made["steps"])
     browser, csrf = admin_site.sign_in()
-    kept = {f"settings:{item}": '{"source": "text", "text": "y"}' for item in (first, second)}
-    form = {"csrf": csrf, "action": "steps", f"order:{first}": "9", f"label:{first}": "Last"}
-    browser.post(f"{PIPELINES}/2", data={**form, **kept})
+    form = {"csrf": csrf, "s0.id": first, "s0.type": "input", "s0.label": "Last"}
+    form |= {"s1.id": second, "s1.type": "input", "s1.label": "Second"}
+    moved = browser.post(f"{PIPELINES}/2", data={**form, "action": "steps:down:0"}).text
+    assert moved.index('value="Second"') < moved.index('value="Last"')
+    assert admin_site.run("looseleaf/show-pipeline", pipeline=2)["hash"] == made["hash"]
+    row = {"csrf": csrf, "s0.id": second, "s0.type": "input", "s0.label": "Second"}
+    row |= {"s1.id": first, "s1.type": "input", "s1.label": "Last"}
+    browser.post(f"{PIPELINES}/2", data={**row, "action": "steps"})
     after = admin_site.run("looseleaf/show-pipeline", pipeline=2)["steps"]
     assert [(step["id"], step["label"]) for step in after] == [(second, "Second"), (first, "Last")]
-    browser.post(f"{PIPELINES}/2", data={**form, **kept, f"remove:{second}": "yes"})
+    assert {step["settings"]["text"] for step in after} == {"x"}
+    short = browser.post(f"{PIPELINES}/2", data={**row, "action": "steps:remove:0"}).text
+    assert 'value="Second"' not in short
+    last = {name.replace("s1.", "s0."): text for name, text in row.items() if "s0." not in name}
+    browser.post(f"{PIPELINES}/2", data={**last, "action": "steps"})
     after = admin_site.run("looseleaf/show-pipeline", pipeline=2)["steps"]
     assert [step["id"] for step in after] == [first]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.errors import Invalid
+from looseleaf.features.workflows.artifacts import EGRESS_SETTINGS
 from looseleaf.features.workflows.definitions import CRON, MANUAL, ONE_TIME, QUEUE_MODES
 from looseleaf.features.workflows.job_views import build_job_address, list_recent_jobs
 from looseleaf.features.workflows.pipeline_views import (
@@ -13,13 +15,19 @@ from looseleaf.features.workflows.pipeline_views import (
     build_file_form,
     build_pipeline_address,
     describe_slice,
-    format_json,
     list_memory_choices,
     may_change,
-    read_json,
     store_file,
 )
 from looseleaf.features.workflows.schedules import INTERVALS
+from looseleaf.features.workflows.step_views import (
+    build_flow_forms,
+    build_policy_fields,
+    draft_flow,
+    read_flow_drafts,
+    read_policy,
+    refuse_problems,
+)
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import parse_time
 from looseleaf.values import value
@@ -157,6 +165,9 @@ def show_flow(visit: Visit) -> Document | Redirect:
     pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
     runs, run_count = list_recent_jobs(visit, flow.id)
     command = f"looseleaf flows files {pipeline.slug}/{flow.slug} --add PATH"
+    is_refused = visit.form.get("action") == "steps"
+    read = partial(read_flow_drafts, visit) if is_refused else draft_flow
+    drafts = read(pipeline.steps, flow.step_settings)
     data = {
         "agent": agent,
         "flow": flow,
@@ -167,9 +178,11 @@ def show_flow(visit: Visit) -> Document | Redirect:
         "intervals": CHOICES,
         "queue_modes": QUEUE_MODES,
         "queue": f"\n{BETWEEN}\n".join(flow.prompt_queue),
-        "settings": {
-            step.id: format_json(flow.step_settings.get(step.id, {})) for step in pipeline.steps
-        },
+        "steps": build_flow_forms(visit, pipeline.steps, drafts, agent.slug),
+        "as_json": visit.query.get("view") == "json",
+        "egress": build_policy_fields(
+            visit, "egress.", EGRESS_SETTINGS, flow.run_artifacts, agent.slug
+        ),
         "find": visit.query.get("find", ""),
         "choices": list_memory_choices(visit, agent.slug, flow.memory_files),
         "files": build_file_form(visit, "flow", flow.id, command),
@@ -179,7 +192,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
     return Document("workflows/flow.html", flow.name, data)
 
 
-def change_flow(visit: Visit) -> Document | Redirect:
+def change_flow(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one for each form
     """Submit one of the forms of a flow's page."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
@@ -207,10 +220,16 @@ def change_flow(visit: Visit) -> Document | Redirect:
         return Redirect(address, "The queue is saved.")
     if action == "steps":
         pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
-        step_texts = {step.id: form.get(f"settings:{step.id}", "") for step in pipeline.steps}
-        settings = {key: read_json(text, key) for key, text in step_texts.items() if text.strip()}
+        drafts = read_flow_drafts(visit, pipeline.steps, flow.step_settings)
+        refuse_problems(drafts)
+        settings = {draft.id: draft.settings for draft in drafts if draft.settings}
         visit.run("looseleaf/update-flow", **update, step_settings=settings)
-        return Redirect(address, "The settings are saved.")
+        view = "?view=json" if visit.query.get("view") == "json" else ""
+        return Redirect(f"{address}{view}", "The settings are saved.")
+    if action == "egress":
+        policy = read_policy(visit, "egress.", EGRESS_SETTINGS, flow.run_artifacts)
+        visit.run("looseleaf/update-flow", **update, run_artifacts=policy)
+        return Redirect(address, "The choice is saved.")
     if action == "upload":
         return Redirect(f"{address}#files", store_file(visit, "flow", flow.id))
     if action == "delete-file":

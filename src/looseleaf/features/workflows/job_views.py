@@ -504,7 +504,8 @@ def change_job(visit: Visit) -> Document | Redirect:
             list_address, f"Job {job.job_id} is deleted. The pages that it changed stay."
         )
     if action == "run-again":
-        new_job = visit.run("datamachine/execute-workflow", flow=job.flow_id)
+        target = {"flow": job.flow_id} if job.flow_id else {"pipeline": job.pipeline_id}
+        new_job = visit.run("datamachine/execute-workflow", **target)
         return Redirect(build_job_address(new_job), f"Job {new_job.job_id} is started.")
     if action == "open-gate":
         body = {"approved": True, "by": visit.context.principal.name}
@@ -530,7 +531,7 @@ def list_acts(job: JobInfo) -> tuple[Act, ...]:
         acts.append(Act("pause", "Pause"))
     if job.status in ACTIVE:
         acts.append(Act("cancel", "Cancel"))
-    if job.status in SUCCESSES and job.flow_id:
+    if job.status in SUCCESSES and job.pipeline_id:
         acts.append(Act("run-again", "Run the flow again"))
     return tuple(acts)
 

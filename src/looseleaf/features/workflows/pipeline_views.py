@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.access.principals import find_requirement
 from looseleaf.errors import Invalid
+from looseleaf.features.workflows.access import TOOL_POLICY_SETTINGS
 from looseleaf.features.workflows.endpoints import store_upload
 from looseleaf.features.workflows.parts import step_types_of
+from looseleaf.features.workflows.step_views import (
+    StepDraft,
+    build_policy_fields,
+    build_step_forms,
+    draft_steps,
+    move,
+    read_drafts,
+    read_policy,
+    refuse_problems,
+)
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
 from looseleaf.web.admin.forms import read_selection
 from looseleaf.web.admin.wording import INJECTED, describe_rule, name_candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
@@ -67,6 +76,7 @@ def store_file(visit: Visit, kind: str, identifier: int) -> str:
     return f"{file.filename} is uploaded: {file.size:,} bytes."
 
 
+STEPS = "steps"  # the action of the form of steps; behind a colon, what else than saving it does
 FILE = "file:"  # before the name of a page: a checkbox of the memory picker
 WORKFLOW_DIRECTIVES = (
     "pipeline-memory-files",
@@ -111,12 +121,32 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
     pipeline: PipelineDocument = visit.run(
         "looseleaf/show-pipeline", pipeline=visit.parameters["pipeline"]
     )
+    is_refused = visit.form.get("action", "").startswith(STEPS)
+    drafts = read_drafts(visit, pipeline.steps) if is_refused else draft_steps(pipeline.steps)
+    return build_document(visit, agent, pipeline, drafts)
+
+
+def build_document(
+    visit: Visit,
+    agent: AgentRecord,
+    pipeline: PipelineDocument,
+    drafts: list[StepDraft],
+    *,
+    version: str = "",
+) -> Document:
+    """Build the page of a pipeline with its steps, as they are stored or stand in the form."""
     command = f"looseleaf pipelines files {pipeline.slug} --add PATH"
     data = {
         "agent": agent,
         "pipeline": pipeline,
-        "settings": {step.id: format_json(step.settings) for step in pipeline.steps},
+        "steps": build_step_forms(visit, drafts, agent.slug),
+        "steps_version": version or pipeline.hash,
+        "is_unsaved": bool(version),
+        "as_json": visit.query.get("view") == "json",
         "types": step_types_of(visit.context.parts).all(),
+        "policy": build_policy_fields(
+            visit, "policy.", TOOL_POLICY_SETTINGS, pipeline.tool_policy, agent.slug
+        ),
         "find": visit.query.get("find", ""),
         "choices": list_memory_choices(visit, agent.slug, pipeline.memory_files),
         "flows": visit.cut(
@@ -129,7 +159,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
     return Document("workflows/pipeline.html", pipeline.name, data)
 
 
-def change_pipeline(visit: Visit) -> Document | Redirect:
+def change_pipeline(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one for each form
     """Submit one of the forms of a pipeline's page."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     pipeline: PipelineDocument = visit.run(
@@ -142,9 +172,16 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
         fields = {"name": form.get("name", "").strip(), "system_prompt": form.get("prompt", "")}
         visit.run("looseleaf/update-pipeline", **update, **fields)
         return Redirect(address, "The pipeline is saved.")
-    if action == "steps":
-        visit.run("looseleaf/update-pipeline", **update, steps=read_steps(pipeline, form))
-        return Redirect(address, "The steps are saved.")
+    if action.startswith(STEPS):
+        return change_steps(visit, agent, pipeline)
+    if action == "policy":
+        policy = read_policy(visit, "policy.", TOOL_POLICY_SETTINGS, pipeline.tool_policy)
+        visit.run("looseleaf/update-pipeline", **update, tool_policy=policy)
+        return Redirect(address, "The tools are saved.")
+    if action == "try":
+        job = visit.run("datamachine/execute-workflow", pipeline=pipeline.id)
+        job_page = f"/admin/agents/{quote(agent.slug)}/jobs/{job.job_id}"
+        return Redirect(job_page, f"Job {job.job_id} tries {pipeline.name} once.")
     if action == "memory":
         visit.run(
             "looseleaf/update-pipeline",
@@ -168,6 +205,33 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
         notice = f"{pipeline.name} is deleted with its flows and files."
         return Redirect(f"/admin/agents/{quote(agent.slug)}/pipelines", notice)
     raise Invalid("The form does not say what to do. Press one of its buttons.")
+
+
+def change_steps(
+    visit: Visit, agent: AgentRecord, pipeline: PipelineDocument
+) -> Document | Redirect:
+    """Save the steps of the form, or show the form again with a step added, moved or taken out."""
+    form, drafts = visit.form, read_drafts(visit, pipeline.steps)
+    act, _, place = form["action"].removeprefix(STEPS).removeprefix(":").partition(":")
+    version = form.get("version", "")
+    if not act:
+        refuse_problems(drafts)
+        steps = [
+            {"id": draft.id, "type": draft.type, "label": draft.label, "settings": draft.settings}
+            for draft in drafts
+        ]
+        visit.run(
+            "looseleaf/update-pipeline", pipeline=pipeline.id, if_match=version or None, steps=steps
+        )
+        view = "?view=json" if visit.query.get("view") == "json" else ""
+        return Redirect(
+            f"{build_pipeline_address(agent.slug, pipeline.id)}{view}", "The steps are saved."
+        )
+    if act == "add":
+        drafts.append(StepDraft(id="", type=step_types_of(visit.context.parts).get(place).name))
+    else:
+        drafts = move(drafts, act, int(place) if place.isdecimal() and len(place) < 4 else -1)
+    return build_document(visit, agent, pipeline, drafts, version=version or pipeline.hash)
 
 
 def build_pipeline_address(agent: str, pipeline: int) -> str:
@@ -196,46 +260,6 @@ def list_memory_choices(visit: Visit, agent: str, selection: tuple[str, ...]) ->
     choices = [(name, True) for name in selection] + [(name, False) for name in others]
     matches = [choice for choice in choices if words in choice[0].casefold()]
     return visit.cut(matches, MOST, name="pages", total=len(choices))
-
-
-def read_steps(pipeline: PipelineDocument, form: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Read the row of steps of a form: in the order of their numbers, with a new one at the end."""
-    rows = []
-    for place, step in enumerate(pipeline.steps, 1):
-        if form.get(f"remove:{step.id}"):
-            continue
-        order = form.get(f"order:{step.id}", "").strip()
-        fields = {
-            "id": step.id,
-            "type": step.type,
-            "label": form.get(f"label:{step.id}", step.label).strip(),
-            "settings": read_json(form.get(f"settings:{step.id}", ""), step.title),
-        }
-        rows.append((int(order) if order.isdecimal() else place, place, fields))
-    steps = [fields for *_, fields in sorted(rows, key=lambda row: row[:2])]
-    if form.get("new-type"):
-        settings = read_json(form.get("new-settings", ""), "the new step")
-        label = form.get("new-label", "").strip()
-        steps.append({"type": form["new-type"], "label": label, "settings": settings})
-    return steps
-
-
-def read_json(text: str, place: str) -> dict[str, Any]:
-    """Parse the settings of a step, as typed in a form."""
-    if not text.strip():
-        return {}
-    try:
-        settings = json.loads(text)
-    except ValueError as error:
-        raise Invalid(f"The settings of {place} are not JSON: {error}.") from None
-    if not isinstance(settings, dict):
-        raise Invalid(f'The settings of {place} are a JSON object, such as {{"text": "…"}}.')
-    return settings
-
-
-def format_json(settings: Mapping[str, Any]) -> str:
-    """Write settings as people edit them."""
-    return json.dumps(settings, ensure_ascii=False, indent=2) if settings else ""
 
 
 def describe_slice(visit: Visit, **workflow: int) -> dict[str, Any]:
