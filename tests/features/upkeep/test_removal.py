@@ -9,14 +9,15 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.features.chat import tables
 from looseleaf.features.chat.session import Opening, TurnOutcome, chats_of, prune_sessions
 from looseleaf.features.upkeep import retention
 from looseleaf.features.workflows.definitions import Step
 from looseleaf.features.workflows.jobs.job import Job
-from looseleaf.features.workflows.jobs.queue import JobFilter
+from looseleaf.features.workflows.jobs.queue import JobFilter, JobOutcome, Limits
 from looseleaf.features.workflows.jobs.run import plan_direct_job
-from looseleaf.features.workflows.parts import jobs_of, resources_of
+from looseleaf.features.workflows.parts import job_store_of, jobs_of, resources_of
 from looseleaf.features.workflows.system_tasks import RunLog, RunRecord, create_run_id
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations import history, memory
@@ -152,6 +153,30 @@ def test_files_have_their_own_time(workspace: Workspace, clock: Clock) -> None:
     assert counts == {"flow_files": 1, "job_folders": 1, "artifact_folders": 0}
     assert retention.prune_files(workspace, workspace.settings, dry_run=False) == counts
     assert [(root / name).exists() for name in names] == [False, False, True, True]
+
+
+def test_an_upload_waits_for_a_run_of_its_flow(workspace: Workspace, clock: Clock) -> None:
+    """However old it is; a run that failed has not read it, and one that ended well has."""
+    steps = [{"type": "input", "settings": {"source": "files"}}]
+    invoke(workspace.context, "looseleaf/create-pipeline", {"name": "News", "steps": steps})
+    fields = {"pipeline": "news", "name": "A"}
+    flow = invoke(workspace.context, "looseleaf/create-flow", fields)
+    folder = f"pipeline-{flow['pipeline_id']}/flow-{flow['id']}/flow-{flow['id']}-files"
+    file = Path(workspace.root) / folder / "a.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    os.utime(file, (clock(), clock()))
+    clock.advance(days=30)
+    store = job_store_of(workspace)
+    for outcome in (JobOutcome("failed"), JobOutcome("completed")):
+        retention.prune_files(workspace, workspace.settings, dry_run=False)
+        assert file.exists()
+        store.jobs.add(replace(plan_direct_job("x", (), agent_id=1), flow_id=flow["id"]))
+        lease = store.queue.claim("worker", Limits())
+        assert lease is not None
+        store.queue.release(lease, outcome)
+    retention.prune_files(workspace, workspace.settings, dry_run=False)
+    assert not file.exists()
 
 
 def test_the_newest_old_run_of_each_task_stays(workspace: Workspace, clock: Clock) -> None:

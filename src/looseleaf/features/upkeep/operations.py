@@ -12,7 +12,12 @@ from looseleaf.features.upkeep.daily_task.compaction import MEMORY, Compactions
 from looseleaf.features.upkeep.daily_task.task import TASK_TYPE, propose
 from looseleaf.features.upkeep.lint import JOURNAL, LINT_RULES, LintPage, apply_edits, lint_pages
 from looseleaf.features.upkeep.retention import PREFIX, RULES, RUN, apply_rule
-from looseleaf.features.workflows.operations.system_tasks import RunInfo, describe_run, run_once
+from looseleaf.features.workflows.operations.system_tasks import (
+    RunInfo,
+    describe_run,
+    find_settings,
+    run_once,
+)
 from looseleaf.features.workflows.parts import system_tasks_of
 from looseleaf.features.workflows.system_tasks import (
     MANUAL,
@@ -179,7 +184,7 @@ def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -
     run = TaskRun(
         id=create_run_id(context.clock()),
         parts=context.parts,
-        settings=context.parts.effective_settings(),
+        settings=find_settings(context),
         agent=agent,
         params=params,
         trigger=MANUAL,

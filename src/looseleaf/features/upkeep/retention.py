@@ -63,11 +63,13 @@ def prune_jobs(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -
 
 
 def prune_files(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
-    """Remove old packets of jobs, artifacts, and uploaded files of flows."""
+    """Remove old packets of jobs, artifacts, and uploaded files of flows that a job has read."""
     now = parts.clock()
     before = now - settings.file_retention_days * DAY_SECONDS
     artifacts_before = now - settings.job_retention_days * DAY_SECONDS
-    counts = remove_files(parts, OldFileTimes(before, before, artifacts_before), dry_run=dry_run)
+    reads = jobs_of(parts).jobs.list_last_reads() if parts.has_accounts() else {}
+    times = OldFileTimes(before, before, artifacts_before, reads)
+    counts = remove_files(parts, times, dry_run=dry_run)
     return {
         "flow_files": counts.flow_files,
         "job_folders": counts.job_folders,

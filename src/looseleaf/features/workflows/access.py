@@ -15,7 +15,8 @@ from looseleaf.errors.features import (
     WorkflowAmbiguous,
 )
 from looseleaf.errors.pages import AgentMissing, VersionRequired
-from looseleaf.features.workflows.parts import definitions_of, jobs_of
+from looseleaf.features.workflows.definitions import MANUAL
+from looseleaf.features.workflows.parts import definitions_of, jobs_of, step_types_of
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 from looseleaf.memory.provenance import JOB
@@ -258,6 +259,26 @@ def check_policy_names(operations: OperationList, policy: Mapping[str, Any]) -> 
     """Refuse the tool policy of a pipeline that names an unknown tool or category."""
     for fault in find_policy_faults(operations, policy):
         raise InvalidWorkflow("pipeline", fault)
+
+
+def check_step_values(
+    context: Context, noun: str, steps: Iterable[tuple[Step, Mapping[str, Any]]], *, is_whole: bool
+) -> None:
+    """Refuse settings of steps that cannot work here, although they fit the schema."""
+    types = step_types_of(context.parts)
+    for step, settings in steps:
+        fault = types.get(step.type).find_fault(settings, context.settings, is_whole=is_whole)
+        if fault:
+            raise InvalidWorkflow(noun, f"step {step.id}: {fault}")
+
+
+def check_flow_values(context: Context, flow: Flow) -> None:
+    """Refuse the settings of a flow that cannot work; those of a flow at rest may be unfinished."""
+    pipeline = definitions_of(context.parts).pipelines.find(flow.pipeline_id)
+    steps = pipeline.steps if pipeline is not None else ()
+    row = [(step, flow.settings_of(step)) for step in steps]
+    is_manual = flow.schedule.interval == MANUAL
+    check_step_values(context, "flow", row, is_whole=bool(flow.step_settings) or not is_manual)
 
 
 def check_step_names(operations: OperationList, steps: Iterable[Step]) -> None:

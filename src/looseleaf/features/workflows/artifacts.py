@@ -7,11 +7,12 @@ import re
 from itertools import pairwise
 
 from looseleaf.errors import InvalidArgument
+from looseleaf.errors.features import InvalidWorkflow
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from looseleaf.settings import Settings
@@ -156,6 +157,21 @@ def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict
         if path and source == _WITH_PATH:
             normal[source]["bundle_relative_path"] = path
     return normal
+
+
+def check_egress(policy: Mapping[str, Any] | None) -> None:
+    """Raise `InvalidWorkflow` if a policy names a source or target that there is not."""
+    for source, entry in (policy or {}).items():
+        if source not in SOURCES:
+            reason = f"{source!r} is no kind of artifact; there are {', '.join(SOURCES)}"
+            raise InvalidWorkflow("flow", f"run_artifacts: {reason}")
+        names = entry.get("egress") if isinstance(entry, dict) else None
+        if not isinstance(names, list | tuple):
+            raise InvalidWorkflow("flow", f"run_artifacts.{source}: egress is a list of targets")
+        for name in names:
+            if not isinstance(name, str) or name.strip().lower() not in TARGETS:
+                reason = f"{name!r} is no target; there are {', '.join(TARGETS)}"
+                raise InvalidWorkflow("flow", f"run_artifacts.{source}.egress: {reason}")
 
 
 def normalize_path(path: Any) -> str:  # noqa: ANN401 - any JSON

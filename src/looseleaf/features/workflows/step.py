@@ -61,6 +61,11 @@ class StepOutcome:
     wait_seconds: float = 0.0
 
 
+def find_no_fault(*_arguments: object, **_options: object) -> str:
+    """Return "": the schema of a step says all about its settings."""
+    return ""
+
+
 @value(kw_only=True)
 class StepType:
     """A type of step.
@@ -76,6 +81,9 @@ class StepType:
             people fill them in; `docs/hooks.md` has the other notes for people.
         has_effect: Whether it changes something outside the job. It then keys the change by
             `effect_key`, so that a second run after a crash finds the change of the first.
+        find_fault: Returns why settings that fit the schema cannot work, with the name of the
+            setting, or ""; it is given the settings of the workspace, and whether the settings are
+            whole (those of a pipeline are not, since its flows may add some).
         owner: The plugin that registered it.
     """
 
@@ -87,6 +95,7 @@ class StepType:
     gives: tuple[str, ...] = ()
     settings: Mapping[str, Any] = FrozenDict()
     has_effect: bool = False
+    find_fault: Callable[..., str] = find_no_fault
     owner: str = ""
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:

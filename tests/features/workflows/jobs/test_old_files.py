@@ -56,6 +56,17 @@ def test_equal_age_survives_and_empty_folders_of_jobs_stay(
     assert (flow / "jobs/job-1").is_dir()
 
 
+def test_an_upload_that_no_job_has_read_stays(old_files: OldWorkflowFiles, root: Path) -> None:
+    """It goes once a run that began after it has ended well; a flow that is gone keeps nothing."""
+    waiting = put(root / "pipeline-3/flow-5/flow-5-files/a.txt", 20)
+    read = put(root / "pipeline-3/flow-6/flow-6-files/a.txt", 20)
+    newer = put(root / "pipeline-3/flow-6/flow-6-files/b.txt", 9)
+    gone = put(root / "pipeline-3/flow-7/flow-7-files/a.txt", 20)
+    times = OldFileTimes(BEFORE, last_reads={5: 0.0, 6: NOW - 10 * 86_400})
+    assert old_files.remove(times) == OldFileCount(flow_files=2)
+    assert [file.exists() for file in (waiting, newer, read, gone)] == [True, True, False, False]
+
+
 def test_uploads_stay_where_only_jobs_are_meant(old_files: OldWorkflowFiles, root: Path) -> None:
     """An upload is a person's, and goes only when asked."""
     upload = put(root / "pipeline-3/flow-5/flow-5-files/old.txt", 30)

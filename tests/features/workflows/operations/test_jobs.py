@@ -77,9 +77,9 @@ def test_the_tools_of_all_operations_are_listed_once(
 
 def test_a_start_that_makes_no_sense_is_refused(prepared_workspace: Workspace) -> None:
     """Neither or both, an unknown flow, an odd time."""
-    with pytest.raises(InvalidArgument, match="not both"):
+    with pytest.raises(InvalidArgument, match="one of them alone"):
         jobs.execute(prepared_workspace.context)
-    with pytest.raises(InvalidArgument, match="not both"):
+    with pytest.raises(InvalidArgument, match="one of them alone"):
         jobs.execute(prepared_workspace.context, flow=1, steps=(TEXT,))
     with pytest.raises(FlowMissing):
         jobs.execute(prepared_workspace.context, flow="evening")

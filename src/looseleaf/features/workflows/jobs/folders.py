@@ -21,11 +21,11 @@ from looseleaf.features.workflows.sources import cut_text
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, check_regular, open_folder, read_all
 from looseleaf.memory.scope import check_folder
-from looseleaf.values import value
+from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from looseleaf.features.workflows.artifacts import SecretMask
@@ -43,11 +43,26 @@ else:
 
 @value
 class OldFileTimes:
-    """The times before which files count as old, in seconds since 1970; 0 leaves a kind out."""
+    """The times before which files count as old, in seconds since 1970; 0 leaves a kind out.
+
+    Fields:
+        flow_files: For uploaded files of flows.
+        job_folders: For folders of jobs.
+        artifact_folders: For folders of artifacts.
+        last_reads: When the last job of a flow that ended well began, by the id of the flow, or 0
+            if none did: newer files of the flow are kept, since no job has read them.
+    """
 
     flow_files: float = 0.0
     job_folders: float = 0.0
     artifact_folders: float = 0.0
+    last_reads: Mapping[int, float] = FrozenDict()
+
+    def find_flow_time(self, flow: str) -> float:
+        """Return the time before which a file in the folder of a flow is old."""
+        number = flow.removeprefix("flow-")
+        last_read = self.last_reads.get(int(number)) if number.isdecimal() else None
+        return self.flow_files if last_read is None else min(self.flow_files, last_read)
 
 
 @value
@@ -132,7 +147,8 @@ class OldWorkflowFiles:
         files = jobs = 0
         for flow_path, flow in self._list_flow_folders():
             uploads = (*flow_path, f"{flow}-files")
-            files += self._sweep_files(uploads, times.flow_files, removes=removes)
+            before = times.find_flow_time(flow)
+            files += self._sweep_files(uploads, before, removes=removes)
             jobs += self._sweep_folders((*flow_path, "jobs"), times.job_folders, removes=removes)
         artifacts = self._sweep_folders(_ARTIFACTS, times.artifact_folders, removes=removes)
         return OldFileCount(files, jobs, artifacts)

@@ -330,6 +330,15 @@ class SqlJobs:
             writes = select_writes(connection, [row.id for row in rows])
             return [build_job(row, writes=writes.get(row.id, ())) for row in rows], total
 
+    def list_last_reads(self) -> Mapping[int, float]:
+        """Return when the last job of each flow that ended well began, or 0 if none did."""
+        flows, jobs = tables.flows.c, tables.jobs.c
+        is_good = (jobs.flow_id == flows.id) & jobs.status.in_(("completed", "completed_no_items"))
+        query = sa.select(flows.id, sa.func.max(jobs.started_at))
+        query = query.select_from(tables.flows.outerjoin(tables.jobs, is_good)).group_by(flows.id)
+        with self._database.reading() as connection:
+            return {row[0]: (row[1] or 0) / MICRO for row in connection.execute(query)}
+
     def list_dangerous(self, *, limit: int = 20) -> tuple[Job, ...]:
         """Return the newest jobs with a step whose process died twice, until the step completes."""
         steps = tables.job_steps.c

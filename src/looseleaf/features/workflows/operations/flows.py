@@ -7,12 +7,14 @@ from looseleaf.errors.features import FlowMissing, PipelineMissing
 from looseleaf.features.workflows import documents
 from looseleaf.features.workflows.access import (
     check_flow_names,
+    check_flow_values,
     find_agent_slug,
     find_flow,
     find_pipeline,
     list_agent_ids,
     require_version,
 )
+from looseleaf.features.workflows.artifacts import check_egress
 from looseleaf.features.workflows.definitions import Flow, check_flow, pause
 from looseleaf.features.workflows.documents import FlowDocument, ScheduleFields
 from looseleaf.features.workflows.operations import pipelines
@@ -127,6 +129,8 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
     )
     checked_flow = check_rules(context, flow)
     check_flow_names(context.parts.operations(), checked_flow)
+    check_flow_values(context, checked_flow)
+    check_egress(run_artifacts)
     return describe(context, definitions_of(context.parts).flows.add(checked_flow))
 
 
@@ -189,7 +193,11 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         new_flow = check_rules(context, replace(current, **new))
         if step_settings is not None:
             check_flow_names(context.parts.operations(), new_flow)
+        if step_settings is not None or schedule is not None:
+            check_flow_values(context, new_flow)
         return new_flow
+
+    check_egress(run_artifacts)
 
     return describe(context, edit_flow(context, flow, edit))
 

@@ -10,6 +10,7 @@ from looseleaf.errors.features import PipelineMissing, ScheduleMissing
 from looseleaf.errors.pages import AgentMissing
 from looseleaf.features.workflows.access import (
     check_step_names,
+    check_step_values,
     find_agent_slug,
     find_flow,
     find_job,
@@ -471,6 +472,7 @@ def _plan_steps(
     steps = number_steps(new_steps)
     check_steps(steps, step_types_of(context.parts))
     check_step_names(context.parts.operations(), steps)
+    check_step_values(context, "job", [(step, step.settings) for step in steps], is_whole=True)
     record = agent_of(context, agent)
     job = plan_direct_job(
         steps[0].title, steps, agent_id=record.id, user_id=record.owner, packets=packets

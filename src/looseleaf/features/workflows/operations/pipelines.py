@@ -9,6 +9,7 @@ from looseleaf.features.workflows import documents
 from looseleaf.features.workflows.access import (
     check_policy_names,
     check_step_names,
+    check_step_values,
     check_workflow_names,
     find_agent_slug,
     find_pipeline,
@@ -119,6 +120,9 @@ def create_pipeline(
         steps=number_steps(steps),
     )
     check_workflow_names(context.parts.operations(), pipeline, ())
+    pipeline = check_rules(context, pipeline)
+    row = [(step, step.settings) for step in pipeline.steps]
+    check_step_values(context, "pipeline", row, is_whole=False)
     return add(context, pipeline)
 
 
@@ -173,7 +177,11 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         if steps is not None:
             check_step_names(context.parts.operations(), steps)
             new["steps"] = number_steps(steps, current.steps)
-        return check_rules(context, replace(current, **new))
+        changed = check_rules(context, replace(current, **new))
+        if steps is not None:
+            row = [(step, step.settings) for step in changed.steps]
+            check_step_values(context, "pipeline", row, is_whole=False)
+        return changed
 
     return edit_pipeline(context, pipeline, edit)
 

@@ -230,12 +230,18 @@ def run_once(
     return run_task(
         task,
         context.parts,
-        context.parts.effective_settings(),
+        find_settings(context),
         agent,
         request,
         prompt=lambda key: prompts.text(task, key),
         is_cancelled=never,
     )
+
+
+def find_settings(context: Context) -> Settings:
+    """Return the settings of a run: for the operator, too, those that were made while running."""
+    is_plain = context.settings == context.parts.settings  # those of the file
+    return context.parts.effective_settings() if is_plain else context.settings
 
 
 def describe_run(record: RunRecord) -> RunInfo:

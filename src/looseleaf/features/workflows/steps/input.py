@@ -20,9 +20,11 @@ from looseleaf.values import FrozenDict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from looseleaf.features.workflows.sources import SourceItem
     from looseleaf.features.workflows.step import StepRun
+    from looseleaf.settings import Settings
 
 MOST_FILE_BYTES = 1_000_000
 _MOST_ITEMS = 50
@@ -156,6 +158,14 @@ _FIELD_NAMES = {
     "published": "time",
 }
 
+
+def find_fault(settings: Mapping[str, Any], _workspace: Settings, *, is_whole: bool) -> str:
+    """Return why the settings of the step cannot work, or ""."""
+    if is_whole and settings.get("source") in _ACCEPT and not settings.get("url"):
+        return "url is missing; it is the address of the source"
+    return ""
+
+
 INPUT = StepType(
     name="input",
     label="Input",
@@ -163,6 +173,7 @@ INPUT = StepType(
         "Bring in source material: a text, the flow's files, a feed, a JSON document or a packet."
     ),
     run=run_input,
+    find_fault=find_fault,
     gives=("item",),
     settings={
         "type": "object",

@@ -13,6 +13,7 @@ from looseleaf.features.workflows.steps.texts import (
     fill_from_packet,
     require_material,
 )
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory import sections
 from looseleaf.memory.day import resolve_day
 from looseleaf.memory.pages import MAIN
@@ -21,11 +22,13 @@ from looseleaf.prompt.outputs import holds_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from looseleaf.features.workflows.step import StepRun
     from looseleaf.memory.provenance import Origin
     from looseleaf.memory.scope import Scope
+    from looseleaf.settings import Settings
 
 
 def run_memory_update(run: StepRun) -> StepOutcome:
@@ -69,11 +72,29 @@ def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable
     return scope, lambda page: sections.set_section(page, section, text)
 
 
+# Pages by which people rule an agent; a step could not write them.
+_RULING_PAGES = ("soul.md", "site.md", "rules.md", "network.md", "agents.md")
+
+
+def find_fault(settings: Mapping[str, Any], _workspace: Settings, *, is_whole: bool) -> str:
+    """Return why the settings of the step cannot work, or ""."""
+    file = str(settings.get("file", MAIN))
+    if settings.get("target") == "daily":
+        is_set = settings.get("mode", "append") != "append"
+        return "mode is append where the target is daily: a day only grows" if is_set else ""
+    if casefold_name(file) in _RULING_PAGES:
+        return f"file cannot be {file}, which people write; take {MAIN} or another page"
+    if is_whole and settings.get("target") == "section" and not settings.get("section"):
+        return "section is missing; it is the part of the page to change"
+    return ""
+
+
 MEMORY_UPDATE = StepType(
     name="memory_update",
     label="Memory update",
     description="Write what the job learned into a section of a page, or into the day's entry.",
     run=run_memory_update,
+    find_fault=find_fault,
     takes=MATERIAL,
     gives=("memory_update",),
     has_effect=True,

@@ -25,12 +25,13 @@ from looseleaf.values import FrozenDict, Secret, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from looseleaf.allow_list import IncomingResponse
     from looseleaf.features.workflows.packet import Packet
     from looseleaf.features.workflows.step import OutgoingRequests, StepRun
-    from looseleaf.settings import WordPressSite
+    from looseleaf.settings import Settings, WordPressSite
 
 
 # Posts on a WordPress site over its REST API, each published once.
@@ -183,6 +184,23 @@ def _publish_post(run: StepRun, packet: Packet, text: str) -> dict[str, str]:
     return publish_post(run.parts.requests, site, post)
 
 
+def find_fault(settings: Mapping[str, Any], workspace: Settings, *, is_whole: bool) -> str:
+    """Return why the settings of the step cannot work, or ""."""
+    needed: tuple[str, ...] = ("site",)
+    names = [site.name for site in workspace.wordpress_sites]
+    if settings.get("target") == "file":
+        needed, names = ("folder", "filename"), [name for name, _ in workspace.publish_folders]
+    missing = [name for name in needed if not settings.get(name)]
+    if is_whole and missing:
+        return f"{missing[0]} is missing"
+    place, setting = settings.get(needed[0]), _PLACES[needed[0]]
+    if place and place not in names:
+        known = ", ".join(names) or "none"
+        return f"{needed[0]}: {setting} in looseleaf.toml has no {place!r}; it has: {known}"
+    return ""
+
+
+_PLACES = {"folder": "publish_folders", "site": "wordpress_sites"}
 PUBLISH = StepType(
     name="publish",
     label="Publish",
@@ -190,6 +208,7 @@ PUBLISH = StepType(
         "Write a file below a folder that the operator allows, or a post on a WordPress site."
     ),
     run=run_publish,
+    find_fault=find_fault,
     takes=MATERIAL,
     gives=("publication",),
     has_effect=True,
