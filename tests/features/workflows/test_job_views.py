@@ -121,6 +121,31 @@ def test_a_gate_is_opened_on_the_page(press: Site, open_tab: OpenTab) -> None:
     assert "by: admin" in text
 
 
+def test_the_draft_at_a_gate_is_changed_before_it_goes_on(press: Site, open_tab: OpenTab) -> None:
+    """The changed text is remembered; a draft that nobody touched goes on as it is."""
+    job = start(press, TEXT, GATE, REMEMBER)
+    run_until(press, job, "waiting")
+    page = open_tab(press, java_script_enabled=False).open(f"{JOBS}/{job}")
+    draft = page.get_by_label("The text that goes on")
+    assert draft.input_value() == "A new album."
+    draft.fill("A new album, and a tour.")
+    page.get_by_role("button", name="Let it go on").click()
+    run_until(press, job, "completed")
+    place = {"file": "MEMORY.md", "agent": "ada"}
+    assert "A new album, and a tour." in press.run("datamachine/get-agent-file", **place)["content"]
+    second = start(press, TEXT, GATE, REMEMBER)
+    run_until(press, second, "waiting")
+    page.goto(f"{press.base}{JOBS}/{second}")
+    page.get_by_role("button", name="Let it go on").click()
+    run_until(press, second, "completed")
+    calls = [
+        packet
+        for packet in press.run("looseleaf/show-job-packets", job=second)
+        if packet["type"] == "webhook"
+    ]
+    assert "content" not in calls[0]["data"]["body"]
+
+
 def test_the_focus_stays_on_a_button_while_the_job_moves(press: Site, open_tab: OpenTab) -> None:
     """A reader who is about to press a key does not lose the place."""
     job = start(press, TEXT, GATE)

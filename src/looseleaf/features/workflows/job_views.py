@@ -11,6 +11,7 @@ from looseleaf.errors.features import FlowMissing, JobMissing, PipelineMissing
 from looseleaf.features.chat.views import build_rows, describe_value
 from looseleaf.features.workflows.jobs.job import ACTIVE, FINAL, SUCCESSES
 from looseleaf.features.workflows.pipeline_views import may_change
+from looseleaf.features.workflows.steps.texts import MATERIAL
 from looseleaf.plugins.admin_pages import Document, Download, Redirect
 from looseleaf.times import parse_time
 from looseleaf.values import replace, value
@@ -276,6 +277,19 @@ def find_gate(visit: Visit, job: JobInfo) -> str:
     return f"{visit.base}{gate.address}"
 
 
+LONGEST_DRAFT = 15_000  # characters; the body that opens a gate has at most 64,000 bytes
+
+
+def find_draft(visit: Visit, job: JobInfo) -> str:
+    """Return the text that waits at the gate of a job and goes on when it opens, or ""."""
+    if job.status != "waiting":
+        return ""
+    packets: list[PacketInfo] = visit.run("looseleaf/show-job-packets", job=job.job_id)
+    texts = [packet.data.get("content") for packet in packets if packet.type in MATERIAL]
+    draft = next((text for text in texts if isinstance(text, str)), "")
+    return draft if len(draft) <= LONGEST_DRAFT else ""
+
+
 def list_packets(visit: Visit, job: JobInfo) -> ListPart:
     """Describe the packets of a job, newest first."""
     packets: list[PacketInfo] = visit.run("looseleaf/show-job-packets", job=job.job_id)
@@ -486,6 +500,7 @@ def show_job(visit: Visit) -> Document | Redirect:
         "created": parse_time(job.created_at),
         "workflow": find_workflow(visit, job),
         "gate": find_gate(visit, job) if is_changeable else "",
+        "draft": find_draft(visit, job) if is_changeable else "",
         "packets": list_packets(visit, job),
         "artifacts": list_artifacts(visit, job),
         "writes": link_writes(job.writes, job.agent),
@@ -511,6 +526,9 @@ def change_job(visit: Visit) -> Document | Redirect:
         body = {"approved": True, "by": visit.context.principal.name}
         if note := visit.form.get("note", "").strip():
             body["note"] = note
+        draft = visit.form.get("draft", "").replace("\r\n", "\n").strip("\n")
+        if draft.strip() and draft != find_draft(visit, job).replace("\r\n", "\n").strip("\n"):
+            body["content"] = draft
         visit.run("looseleaf/open-gate", job=job.job_id, body=body)
         return Redirect(build_job_address(job), "The gate is open; the job goes on.")
     if action not in REQUESTS:
