@@ -5,12 +5,14 @@ The operations and the places come from the catalog, so that a new one is tried 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
@@ -55,16 +57,25 @@ def list_calls(name: str, text: str) -> Iterator[tuple[str, dict[str, object]]]:
             yield argument, {**needed, argument: value}
 
 
+@pytest.fixture(scope="module")
+def shared(
+    template: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Context]:
+    """Yield the context of one workspace for calls that change nothing."""
+    root = tmp_path_factory.mktemp("shared") / "workspace"
+    shutil.copytree(template[0], root)
+    with Workspace.open(root) as workspace:
+        yield workspace.context
+
+
 @pytest.mark.parametrize("name", sorted(ABOUT))
-def test_a_text_that_nothing_can_hold_is_refused(name: str, fresh: Any) -> None:  # noqa: ANN401
+def test_a_text_that_nothing_can_hold_is_refused(name: str, shared: Context) -> None:
     """By one code, before the operation runs; a NUL may stand in the text of a page alone."""
-    context = None
     for text in (*UNWRITABLE.values(), NUL):
         for argument, call in list_calls(name, text):
             if text == NUL and argument in PAGES:
                 continue
-            context = context or fresh().workspace.context
-            problem = attempt(context, name, call)
+            problem = attempt(shared, name, call)
             assert isinstance(problem, InvalidArgument), (argument, call, problem)
 
 

@@ -53,15 +53,17 @@ def test_core_pages_come_in_the_order_of_the_registry(workspace: Workspace) -> N
 
 
 def test_missing_and_empty_pages_are_left_out_with_the_reason(workspace: Workspace) -> None:
-    """Silently for the model, not for who asks."""
-    Path(workspace.root, "shared/RULES.md").unlink()
+    """Silently for the model, not for who asks; a page that was never written is missing."""
+    workspace.agents.create("bob")
+    assert list_left_out(workspace.compose("chat", "bob"))["MEMORY.md"] == "missing"
     put(workspace, "MEMORY.md", " \n\n")
     put(workspace, "SOUL.md", "ok")
     Path(workspace.root, "users/1/USER.md").write_bytes(b"\xff\xfe no text")
     assembly = workspace.compose("chat", "ada")
-    assert list_pages(assembly) == ["SITE.md", "SOUL.md"]
+    assert "MEMORY.md" not in list_pages(assembly)
+    assert "USER.md" not in list_pages(assembly)
     why = list_left_out(assembly)
-    assert (why["RULES.md"], why["MEMORY.md"], why["USER.md"]) == ("missing", "empty", "not_text")
+    assert (why["MEMORY.md"], why["USER.md"]) == ("empty", "not_text")
 
 
 def test_a_label_says_who_changed_a_page_last(workspace: Workspace, clock: Clock) -> None:
