@@ -42,6 +42,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "list_injectable_memory_files": {},
     "find_pages": {"words": "walk"},
     "search_agent_memory": {"query": "walk"},
+    "blame_page": {"file": "plan.md"},
     "page_history": {"file": "plan.md"},
     "page_diff": {"file": "plan.md", "before": "1"},
     "restore_page": {"file": "plan.md", "revision": "1"},

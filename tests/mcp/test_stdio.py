@@ -234,8 +234,8 @@ def test_nothing_but_the_protocol_reaches_standard_output(root: Path, tmp_path: 
 
 # What a server over stdio may have imported, besides Looseleaf, when it has listed its tools.
 ALLOWED = """
-__future__ _collections _contextvars _datetime _functools _heapq _json _operator _queue
-_sre _weakrefset collections collections.abc contextvars copyreg datetime enum errno fcntl functools
+__future__ _collections _datetime _functools _heapq _json _operator _queue
+_sre _weakrefset collections collections.abc copyreg datetime enum errno fcntl functools
 gc heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
 re re._casefix re._compiler re._constants re._parser reprlib threading types unicodedata
 """
