@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from looseleaf import Workspace
@@ -10,6 +13,8 @@ from looseleaf.memory.scope import Where
 from looseleaf.operations.agents import create_agent, summarize_agents
 from looseleaf.operations.memory import write_page
 from looseleaf.operations.users import create_user, grant_role
+from looseleaf.times import format_date
+from tests.conftest import Clock
 from tests.operations.test_accounts import person
 
 
@@ -25,6 +30,18 @@ def test_a_page_over_its_budget_is_named(workspace: Workspace) -> None:
     assert (ada.changed_page, ada.changed_by) == ("MEMORY.md", "eve")
     assert bob.over_budget == ()
     assert summarize_agents(workspace.context, authors=False)[0].changed_by == ""
+
+
+def test_a_change_in_a_folder_is_the_last_change(workspace: Workspace, clock: Clock) -> None:
+    """And so is one of today's journal; a deleted folder is none."""
+    write_page(workspace.context, "MEMORY.md", "- old\n", where=Where("ada"))
+    for file in ("projects/garden.md", f"daily/{format_date(clock()).replace('-', '/')}.md"):
+        write_page(workspace.acting(actor="eve"), file, "- new\n", where=Where("ada"))
+        path = Path(workspace.root, "agents", "ada", file)
+        os.utime(path, (clock() + 100, clock() + 100))
+        (ada,) = summarize_agents(workspace.context)
+        assert (ada.changed_page, ada.changed_by) == (file, "eve")
+        path.unlink()
 
 
 def test_only_agents_that_one_may_see_are_summarized(workspace: Workspace) -> None:

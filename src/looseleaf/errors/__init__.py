@@ -77,6 +77,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── Protected                   a core page: clear it instead
     │   ├── NotEditable                 a generated page
     │   ├── NameTaken                   another name differs only by case or Unicode form
+    │   │   ├── PageExists              a page is moved to a name that another page has
     │   │   └── SectionTaken            another section differs only in case
     │   ├── AgentExists
     │   ├── UserExists

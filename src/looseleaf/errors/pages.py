@@ -195,6 +195,16 @@ class NameTaken(Refused):
         super().__init__(f"{name} differs from {taken} only by case or Unicode form. Use {taken}.")
 
 
+class PageExists(NameTaken):
+    """There is a page of the name that another page should get."""
+
+    code = "page_exists"
+
+    def __init__(self, filename: str) -> None:
+        super().__init__(filename, filename)
+        self.args = (f"There is a page {filename} already. Choose another name.",)
+
+
 class SectionTaken(NameTaken):
     """A section already there differs only in case from the one that would be added."""
 

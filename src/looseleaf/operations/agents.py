@@ -22,6 +22,7 @@ from looseleaf.catalog.tool_access import check_tool_names
 from looseleaf.errors import Unavailable
 from looseleaf.errors.pages import AgentMissing
 from looseleaf.files.folders import casefold_name
+from looseleaf.memory.day import FOLDER, is_in_journal
 from looseleaf.memory.pages import MAIN
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
@@ -288,7 +289,7 @@ def find_starter_text(context: Context, layer: Layer, filename: str, agent_name:
 
 @value(kw_only=True)
 class AgentSummary:
-    """An agent at a glance. Its journal and its folders of pages are not counted."""
+    """An agent at a glance. Its journal and its folders of pages are not counted as bytes."""
 
     id: int
     slug: str
@@ -311,7 +312,7 @@ def summarize_agents(
 
     Arguments:
         agents: The slugs of the agents to look at; without it, every agent that one may see.
-        authors: Whether the history is asked who made each last change.
+        authors: Whether the history is asked who made each last change, in folders, too.
     """
     records = list_visible_agents(context)
     if agents is not None:
@@ -326,7 +327,8 @@ def summarize_agents(
 def _summarize(context: Context, record: AgentRecord, *, authors: bool) -> AgentSummary:
     entries = context.pages.store_for(record.shelf).list_layer(record.shelf)
     sizes = {entry.filename: entry.bytes for entry in entries}
-    latest = max(entries, key=lambda entry: entry.updated, default=None)
+    changed = [*entries, *_list_folders(context, record)] if authors else entries
+    latest = max(changed, key=lambda entry: entry.updated, default=None)
     return AgentSummary(
         id=record.id,
         slug=record.slug,
@@ -342,6 +344,22 @@ def _summarize(context: Context, record: AgentRecord, *, authors: bool) -> Agent
         changed_page=latest.filename if latest else "",
         changed_by=_find_author(context, record, latest) if authors and latest else "",
     )
+
+
+def _list_folders(context: Context, record: AgentRecord) -> list[PageEntry]:
+    """List the pages in an agent's folders, and of its journal this month alone.
+
+    The folders are those of the history: a journal of years is not walked.
+    """
+    store, shelf = context.pages.store_for(record.shelf), record.shelf
+    try:
+        names = [name for name in context.history.pages(shelf) if not is_in_journal(name)]
+    except Unavailable:
+        names = []
+    folders = {name.partition("/")[0] for name in names if "/" in name}
+    month = format_date(context.clock())[:7].replace("-", "/")
+    folders.add(f"{FOLDER}/{month}")
+    return [entry for folder in folders for entry in store.list_subtree(shelf, folder)]
 
 
 def _find_budget(context: Context, filename: str) -> int:

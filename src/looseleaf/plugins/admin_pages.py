@@ -9,6 +9,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from looseleaf.catalog import dispatch
+from looseleaf.catalog.resolution import find_operation
 from looseleaf.errors import InvalidName
 from looseleaf.memory.registry import OWNER, NamedRegistry, check_word
 from looseleaf.values import value
@@ -57,6 +58,14 @@ class ListPart:
         return len(self.entries)
 
 
+class Question(Exception):
+    """What a form is asked before it does something for good; the frame asks it, and no view."""
+
+    def __init__(self, question: str, consequence: str, button: str) -> None:
+        self.question, self.consequence, self.button = question, consequence, button
+        super().__init__(question)
+
+
 @value(kw_only=True)
 class Visit:
     """One request for an admin page: its context, its address and the fields of its form."""
@@ -68,9 +77,24 @@ class Visit:
     base: str = ""  # the address of the server, as the browser has it
     problem: LooseleafError | None = None  # why the form was refused; the view shows it again
     file: UploadedFile | None = None  # of a page that takes files
+    is_sure: bool = False  # the person was asked, and goes on
+
+    def ask(self, question: str, consequence: str = "", *, button: str = "Delete it") -> None:
+        """Ask before a form does what cannot be undone; the view goes on once the person is sure.
+
+        A form with a field `confirm` asks by itself: the person has typed a name there.
+        """
+        if not self.is_sure and "confirm" not in self.form:
+            raise Question(question, consequence, button)
 
     def run(self, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - as the operation gives
-        """Run an operation with the rights of the person who is signed in, and no others."""
+        """Run an operation with the rights of the person who is signed in, and no others.
+
+        One that deletes for good is asked about, unless the view did. A page keeps its versions.
+        """
+        entry = find_operation(self.context, operation)
+        if entry.destructive and entry.permission != "write":
+            self.ask("Do you want this for good?", entry.summary, button="Yes, do it")
         json_arguments = {
             name: argument for name, argument in arguments.items() if argument is not None
         }

@@ -148,6 +148,7 @@ def test_a_conversation_is_renamed_exported_and_deleted(talks: Site, open_tab: O
     assert "About the zebra" in text
     page.get_by_text("Delete …").click()
     page.get_by_role("button", name="Delete the conversation").click()
+    page.get_by_role("button", name="Delete it").click()
     page.wait_for_url(f"**{CHAT}")
     assert "The conversation is deleted." in page.locator(".note.good").inner_text()
     assert not sessions(talks)

@@ -31,6 +31,7 @@ def test_data_is_counted_removed_and_reported(site: Site, open_tab: OpenTab) -> 
     assert "1 in all would be removed" in page.locator(".verdict").inner_text()
     assert file.exists()
     page.get_by_role("button", name="Remove now Files of workflows").click()
+    page.get_by_role("button", name="Remove it").click()
     assert "Removed: 1 uploaded file." in page.locator(".note.good").inner_text()
     assert not file.exists()
     assert "a person" in page.locator("section", has_text="Last reports").inner_text()
@@ -45,7 +46,7 @@ def test_all_of_it_can_be_removed_at_once(site: Site) -> None:
     browser, csrf = site.sign_in()
     site.clock.ahead += 400 * 86_400
     browser, csrf = site.sign_in()
-    answer = browser.post(RETENTION, data={"csrf": csrf, "kind": ""})
+    answer = browser.post(RETENTION, data={"csrf": csrf, "kind": "", "sure": "yes"})
     assert answer.status_code == 303
     assert "Not everything was removed. Audit" in browser.get(RETENTION).text
     assert not file.exists()

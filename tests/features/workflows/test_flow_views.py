@@ -78,9 +78,9 @@ def test_a_flow_is_deleted_with_its_files(press: Site) -> None:
     press.run("datamachine/upload-flow-file", flow=2, file="a.txt", data="eA==")
     browser, csrf = press.sign_in()
     assert "a.txt" in browser.get(FLOW).text
-    browser.post(FLOW, data={"csrf": csrf, "action": "delete-file", "name": "a.txt"})
+    browser.post(FLOW, data={"csrf": csrf, "action": "delete-file", "name": "a.txt", "sure": "yes"})
     assert press.run("datamachine/list-flow-files", flow=2) == []
-    browser.post(FLOW, data={"csrf": csrf, "action": "delete"})
+    browser.post(FLOW, data={"csrf": csrf, "action": "delete", "sure": "yes"})
     assert press.run("looseleaf/list-flows", pipeline=2) == []
     assert len(press.run("looseleaf/list-pipelines", agent="ada")) == 2
     assert browser.post("/admin/agents/ada/flows/9", data={"csrf": csrf}).status_code == 404

@@ -175,6 +175,7 @@ def test_a_job_is_directed_without_javascript(press: Site, open_tab: OpenTab) ->
     assert page.get_by_role("button", name="Delete the job").count() == 0
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Delete the job").click()
+    page.get_by_role("button", name="Delete it").click()
     assert "The pages that it changed stay" in page.locator(".note.good").inner_text()
     assert press.run("datamachine/get-jobs")["total"] == 0
 

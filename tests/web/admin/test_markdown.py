@@ -23,8 +23,11 @@ ELEMENTS = {
     "h2",
     "span",
     "mark",
+    "div",
     "s",
 }
+
+OF_TABLES = {"tabindex", "role", "aria-label"}
 
 
 def shown(text: str) -> str:
@@ -39,7 +42,7 @@ def test_hostile_text_stays_text(text: str) -> None:
     assert elements <= ELEMENTS
     attributes = set(re.findall(r"<[a-z0-9]+((?: [a-z-]+=\"[^\"]*\")*)", html))
     names = {name for attribute in attributes for name in re.findall(r" ([a-z-]+)=", attribute)}
-    assert names <= {"href", "rel", "class", "id", "start"}
+    assert names <= {"href", "rel", "class", "id", "start", "dir", *OF_TABLES}
     for address in re.findall(r'href="([^"]*)"', html):
         assert address.startswith(("http://", "https://", "mailto:", "/pages/"))
 
@@ -74,6 +77,7 @@ def test_hidden_characters_are_named() -> None:
 def test_a_page_looks_as_written() -> None:
     """Headings with anchors, lists, tables and code."""
     html = shown("# One\n\n## Two words\n- a\n\n| a |\n|---|\n| b |\n\n`x < y`\n")
-    assert '<h2 id="section-2-two-words">Two words</h2>' in html
-    assert "<td>b</td>" in html
+    assert '<h2 id="section-2-two-words" dir="auto">Two words</h2>' in html
+    assert '<td dir="auto">b</td>' in html
+    assert '<div class="wide-table" tabindex="0" role="group" aria-label="Table">' in html
     assert "<code>x &lt; y</code>" in html

@@ -66,8 +66,37 @@ def test_what_is_not_there_is_said_in_the_frame(admin_site: Site) -> None:
     browser, _csrf = admin_site.sign_in()
     answer = browser.get("/admin/agents/nobody/pages")
     assert answer.status_code == 404
-    assert "Go to the agents" in answer.text
+    assert "Show the agents" in answer.text
     assert "Sign out" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/admin/", "/admin"),
+        ("/admin/agents", "/admin"),
+        ("/admin/agents/ada/pages/", "/admin/agents/ada/pages"),
+        ("/admin//evil.example/", "/admin/evil.example"),
+    ],
+)
+def test_an_address_beside_a_page_leads_to_it(shown_site: Site, path: str, place: str) -> None:
+    """And never away from the site."""
+    browser, _csrf = shown_site.sign_in()
+    answer = browser.get(path)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == place
+
+
+@pytest.mark.parametrize("path", ["/admin/nowhere", "/admin/agents/ada/nowhere", "/admin/jobs/x"])
+def test_a_wrong_address_is_a_page(shown_site: Site, path: str) -> None:
+    """For people who are signed in; others sign in first."""
+    browser, csrf = shown_site.sign_in()
+    answers = [browser.get(path), browser.post(path, data={"csrf": csrf})]
+    for answer in answers:
+        assert answer.status_code in (404, 405)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "Sign out" in answer.text
+    assert shown_site.client.get(path).headers["location"] == f"/login?next={path}"
 
 
 def forms() -> list[str]:

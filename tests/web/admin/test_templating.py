@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import looseleaf
+from looseleaf.times import parse_time
 from looseleaf.web.admin.templating import (
+    describe_moment,
+    describe_time,
     format_age,
     format_count,
     format_date,
@@ -55,3 +62,22 @@ def test_found_words_are_marked_and_all_is_escaped() -> None:
     """Whatever their case."""
     assert highlight("<b> Upload", "upload") == "&lt;b&gt; <mark>Upload</mark>"
     assert highlight("a <i> b", "<I>") == "a <mark>&lt;i&gt;</mark> b"
+
+
+TEMPLATES = sorted((Path(looseleaf.__file__).parent).rglob("templates/**/*.html"))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_times_and_texts_have_one_form(path: Path) -> None:
+    """Times are written by two filters alone, and fields of text take any direction."""
+    text = path.read_text()
+    assert not re.findall(r"\|\s*(?:ago|date)\b|\[:1[06]\]|<time\b", text)
+    assert not [tag for tag in re.findall(r"<textarea[^>]*>", text) if 'dir="auto"' not in tag]
+
+
+def test_a_time_says_how_long_ago_it_was() -> None:
+    """With the time itself behind it, from seconds or from ISO 8601."""
+    html = '<time datetime="2026-04-17T09:30:00Z" title="2026-04-17 09:30 UTC">{}</time>'
+    seconds = parse_time("2026-04-17T09:30:00Z")
+    assert describe_time(seconds, seconds + 120) == html.format("2 minutes ago")
+    assert describe_moment("2026-04-17T09:30:00Z") == html.format("2026-04-17 09:30 UTC")

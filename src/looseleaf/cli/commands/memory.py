@@ -291,6 +291,33 @@ def clear(options: SharedOptions, file: str, if_match: str | None) -> None:
     print_saved(options, f"Cleared {file}", result)
 
 
+@command(
+    "move",
+    "looseleaf memory move notes.md projects/garden.md",
+    'looseleaf memory move style.md style-guide.md --reason "one name for all"',
+)
+@click.argument("file", shell_complete=complete_pages)
+@click.argument("to")
+@if_match_option
+@with_shared_options(*CHANGE)
+def move(options: SharedOptions, file: str, to: str, if_match: str | None) -> None:
+    """Rename a page, or move it to another folder.
+
+    Pipelines and flows that select the page follow. Core pages keep their names.
+    """
+    from looseleaf.operations.files import move_page
+
+    moved = move_page(options.open(), file, to, where=options.where, if_match=if_match)
+    if options.json:
+        print_document({"file": moved.filename, **as_dict(moved)})
+        return
+    say(f"Moved {file} to {to} (revision {moved.revision}; the history of {file} stays).")
+    if moved.followed:
+        say(f"Followed by {', '.join(moved.followed)}.")
+    if moved.outdated:
+        warn(f"{file} is still named by {', '.join(moved.outdated)}.")
+
+
 def print_saved(
     options: SharedOptions, sentence: str, result: Saved, *, section: str | None = None
 ) -> None:
@@ -312,7 +339,7 @@ def print_saved(
 memory_group = Group(
     "memory",
     "Read, change and search an agent's memory.",
-    *(read, sections, write, append, delete, clear),
+    *(read, sections, write, append, delete, clear, move),
     more=(
         "looseleaf.cli.commands.daily:COMMANDS",
         "looseleaf.cli.commands.pages:COMMANDS",

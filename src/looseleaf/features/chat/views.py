@@ -333,6 +333,9 @@ def change_conversation(visit: Visit) -> Document | Redirect:
         )
         return Redirect(address, f"The conversation is called “{info.title}” now.")
     if action == "delete":
+        consequence = "All that was said is deleted for good. What it wrote to memory stays."
+        visit.run("datamachine/get-chat-session", session=session)  # or it is refused, not asked
+        visit.ask("Delete this conversation?", consequence)
         visit.run("datamachine/delete-chat-session", session=session)
         return Redirect(f"/admin/agents/{quote(agent)}/chat", "The conversation is deleted.")
     if action == "continue":

@@ -215,6 +215,11 @@ def show_retention(visit: Visit) -> Document | Redirect:
 def remove_data(visit: Visit) -> Document | Redirect:
     """Remove data that is past its retention: one kind of data, or all."""
     kind = visit.form.get("kind", "")
+    visit.run("looseleaf/show-retention")  # who may not do it is refused, not asked
+    consequence = (
+        "Removed is what the preview shows, and what has become due since. It does not return."
+    )
+    visit.ask("Remove this data for good?", consequence, button="Remove it")
     reports: list[RetentionReport] = visit.run("looseleaf/run-retention", kind=kind)
     failures = [report for report in reports if report.is_failure]
     if failures:

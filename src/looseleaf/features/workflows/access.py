@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.access.principals import find_requirement
 from looseleaf.agents.record import list_readable_agents
 from looseleaf.catalog.page_checks import Finding
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
@@ -20,17 +21,21 @@ from looseleaf.features.workflows.parts import definitions_of, jobs_of, step_typ
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 from looseleaf.memory.provenance import JOB
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import OperationList
     from looseleaf.catalog.page_checks import CheckRun
     from looseleaf.features.workflows.definitions import Definitions, Flow, Pipeline, Step
     from looseleaf.features.workflows.jobs.job import Job
+    from looseleaf.memory.scope import Scope
+
+    Selecting = TypeVar("Selecting", Pipeline, Flow)
 
 
 _MOST_ID = 2**31 - 1  # of the column in the database
@@ -349,3 +354,28 @@ def _find_missing_pages(context: Context, definitions: Definitions) -> Iterator[
             detail = f"{kind} {workflow.slug} selects {name}, which {agent.slug} does not have"
             advice = f"Write it: looseleaf memory write {name} --agent {agent.slug}"
             yield Finding("workflows", "warning", detail, advice)
+
+
+def follow_page(
+    context: Context, scope: Scope, name: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Let the selections of an agent's pipelines and flows follow a page to its new name.
+
+    Returned are those that follow, and those that the principal may not change.
+    """
+    definitions, agents = definitions_of(context.parts), [scope.agent_id]
+    owner = context.parts.agents.resolve(scope.agent_id).owner
+    requirement = find_requirement(context.principal, "flows", scope.shelf, owner=owner)
+
+    def rename(workflow: Selecting) -> Selecting:
+        files = [name if file == scope.filename else file for file in workflow.memory_files]
+        return replace(workflow, memory_files=tuple(dict.fromkeys(files)))
+
+    names = []
+    for noun, table in (("pipeline", definitions.pipelines), ("flow", definitions.flows)):
+        for workflow in table.list(agents=agents)[0]:
+            if scope.filename in workflow.memory_files:
+                names.append(f"the {noun} {workflow.name}")
+                if requirement is None:
+                    table.change(workflow.id, rename)
+    return (tuple(names), ()) if requirement is None else ((), tuple(names))

@@ -12,6 +12,7 @@ from looseleaf.features.workflows.definitions import CRON, MANUAL, ONE_TIME, QUE
 from looseleaf.features.workflows.job_views import build_job_address, list_recent_jobs
 from looseleaf.features.workflows.pipeline_views import (
     FILE,
+    ask_about_file,
     build_file_form,
     build_pipeline_address,
     describe_slice,
@@ -234,9 +235,15 @@ def change_flow(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one for
         return Redirect(f"{address}#files", store_file(visit, "flow", flow.id))
     if action == "delete-file":
         name = form.get("name", "")
+        ask_about_file(visit, name)
         visit.run("datamachine/delete-flow-file", flow=flow.id, file=name)
         return Redirect(address, f"{name} is deleted.")
     if action == "delete":
+        consequence = (
+            "Its schedule, its queue of prompts and its files are deleted for good. Its jobs and "
+            "the pages that they wrote stay."
+        )
+        visit.ask(f"Delete the flow {flow.name}?", consequence)
         visit.run("looseleaf/delete-flow", **update)
         return Redirect(
             build_pipeline_address(agent.slug, flow.pipeline_id), f"{flow.name} is deleted."

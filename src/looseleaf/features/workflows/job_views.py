@@ -513,6 +513,11 @@ def change_job(visit: Visit) -> Document | Redirect:
     """Run an action on a job, by the button that was pressed."""
     job, action = _find(visit), visit.form.get("action", "")
     if action == "delete":
+        consequence = (
+            "The job, its packets and its artifacts are deleted for good. The pages that it "
+            "changed stay."
+        )
+        visit.ask(f"Delete job {job.job_id}?", consequence)
         visit.run("looseleaf/delete-job", job=job.job_id)
         list_address = f"/admin/agents/{quote(job.agent)}/jobs" if job.agent else "/admin/jobs"
         return Redirect(

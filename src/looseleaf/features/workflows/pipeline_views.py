@@ -23,6 +23,7 @@ from looseleaf.features.workflows.step_views import (
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
 from looseleaf.web.admin.forms import read_selection
+from looseleaf.web.admin.templating import format_count
 from looseleaf.web.admin.wording import INJECTED, describe_rule, name_candidate
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one
         return Redirect(f"{address}#files", store_file(visit, "pipeline", pipeline.id))
     if action == "delete-file":
         name = form.get("name", "")
+        ask_about_file(visit, name)
         visit.run("datamachine/delete-flow-file", pipeline=pipeline.id, file=name)
         return Redirect(address, f"{name} is deleted.")
     if action == "create-flow":
@@ -201,6 +203,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one
         flow_page = f"/admin/agents/{quote(agent.slug)}/flows/{flow.id}"
         return Redirect(flow_page, f"{flow.name} is created. Choose when it runs.")
     if action == "delete":
+        _ask_about_pipeline(visit, pipeline)
         visit.run("looseleaf/delete-pipeline", **update)
         notice = f"{pipeline.name} is deleted with its flows and files."
         return Redirect(f"/admin/agents/{quote(agent.slug)}/pipelines", notice)
@@ -232,6 +235,21 @@ def change_steps(
     else:
         drafts = move(drafts, act, int(place) if place.isdecimal() and len(place) < 4 else -1)
     return build_document(visit, agent, pipeline, drafts, version=version or pipeline.hash)
+
+
+def _ask_about_pipeline(visit: Visit, pipeline: PipelineDocument) -> None:
+    flows = len(visit.run("looseleaf/list-flows", pipeline=pipeline.id))
+    files = len(visit.run("datamachine/list-flow-files", pipeline=pipeline.id))
+    consequence = (
+        f"{format_count(flows, 'flow')} and {format_count(files, 'file')} of it are deleted for "
+        "good, with its steps and its task. Its jobs and the pages that they wrote stay."
+    )
+    visit.ask(f"Delete the pipeline {pipeline.name}?", consequence)
+
+
+def ask_about_file(visit: Visit, name: str) -> None:
+    """Ask before an uploaded file is deleted."""
+    visit.ask(f"Delete the file {name}?", "There is no copy of it here.")
 
 
 def build_pipeline_address(agent: str, pipeline: int) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.features.workflows.jobs.sql_queue import SqlJobStore
     from looseleaf.features.workflows.resources import WorkflowResources
     from looseleaf.features.workflows.step import StepTypes
+    from looseleaf.operations.files import FollowPage
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.commands import Commands
     from looseleaf.plugins.endpoints import Endpoints
@@ -32,7 +33,9 @@ def register_parts(parts: PartOpeners) -> None:
     """Register pipelines and flows, jobs, and the resources of workflows besides memory."""
     from looseleaf.catalog.prompt_assembly import WORKFLOW_FIELDS
     from looseleaf.features.workflows.parts import DEFINITIONS, JOB_STORE, JOBS, RESOURCES
+    from looseleaf.operations.files import PAGE_SELECTIONS
 
+    parts.register(PAGE_SELECTIONS, _open_page_selections)
     parts.register(WORKFLOW_FIELDS, _open_workflow_fields)
     parts.register(DEFINITIONS, _open_definitions)
     parts.register(JOB_STORE, _open_job_store)
@@ -44,6 +47,12 @@ def _open_workflow_fields(_parts: WorkspaceServices) -> WorkflowFields:
     from looseleaf.features.workflows.prompt_parts import build_workflow_fields
 
     return build_workflow_fields
+
+
+def _open_page_selections(_parts: WorkspaceServices) -> FollowPage:
+    from looseleaf.features.workflows.access import follow_page
+
+    return follow_page
 
 
 def _open_definitions(parts: WorkspaceServices) -> Definitions:

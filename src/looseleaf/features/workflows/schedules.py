@@ -298,8 +298,13 @@ class ScheduleStates(Protocol):
     def advance(self, schedule_id: str, due: float, next_run: float | None) -> bool:
         """Move on from a time that was due; return False if another server was faster."""
 
-    def note_result(self, schedule_id: str, *, job_id: int = 0, problem: str = "") -> int:
-        """Record a started job, or why there is none; return the rejections in a row."""
+    def note_result(
+        self, schedule_id: str, *, job_id: int = 0, problem: str = "", time: float = 0.0
+    ) -> int:
+        """Record a started job, or why there is none; return the rejections in a row.
+
+        `time` is that of a run by hand; a run at its own time has it already.
+        """
 
     def pause(self, schedule_id: str, *, is_paused: bool) -> bool:
         """Pause a schedule or let it go on; return False if there is none."""
@@ -371,10 +376,11 @@ class ScheduleFiring:
 
     def run_now(self, entry: ScheduleEntry) -> list[Job]:
         """Start the jobs of a schedule now; its next time stays as it is."""
-        jobs = list(self._start_jobs(entry, self._clock(), ""))
+        now = self._clock()
+        jobs = list(self._start_jobs(entry, now, ""))
         if not jobs:
             raise Refused(f"The schedule {entry.id} runs for every agent, and there is none.")
-        self._states.note_result(entry.id, job_id=jobs[-1].id)
+        self._states.note_result(entry.id, job_id=jobs[-1].id, time=now)
         return jobs
 
     def _start_due(self, entry: ScheduleEntry, due: float) -> tuple[int, str]:

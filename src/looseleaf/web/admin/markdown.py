@@ -27,8 +27,24 @@ _PAGE = re.compile(r"[\w-][\w .-]*(?:/[\w-][\w .-]*)*\.md(?:#[\w-]*)?", re.IGNOR
 _TAGS = {"a", "blockquote", "br", "code", "del", "em", "hr", "li", "mark", "ol", "p", "pre", "s"}
 _TAGS |= {"h1", "h2", "h3", "h4", "h5", "h6", "span", "strong", "ul"}
 _TAGS |= {"table", "tbody", "td", "th", "thead", "tr"}
-_ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "h1": {"id"}, "h2": {"id"}, "h3": {"id"}}
-_CLASSES = {"p": {"comment"}, "span": {"destination"}, "mark": {"hidden-character"}}
+_TAGS |= {"div"}
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_WITH_DIRECTION = {"p", "li", "td", "th", "blockquote", "ul", "ol", *_HEADINGS}
+_ATTRIBUTES = {
+    "a": {"href"},
+    "div": {"tabindex", "role", "aria-label"},
+    **{tag: {"dir"} for tag in _WITH_DIRECTION},
+    "ol": {"dir", "start"},
+    **{tag: {"dir", "id"} for tag in ("h1", "h2", "h3")},
+}
+_CLASSES = {
+    "p": {"comment"},
+    "span": {"destination"},
+    "mark": {"hidden-character"},
+    "div": {"wide-table"},
+}
+# A wide table is scrolled by itself, also by keys, so that no column is squeezed on a phone.
+_TABLE = '<div class="wide-table" tabindex="0" role="group" aria-label="Table">\n<table>\n'
 
 
 def render(text: str, page_link: Callable[[str], str]) -> str:
@@ -37,6 +53,9 @@ def render(text: str, page_link: Callable[[str], str]) -> str:
     parser.core.ruler.push("destinations", lambda state: _show_destinations(state, page_link))
     parser.core.ruler.push("anchors", _add_anchors)
     parser.core.ruler.push("comments", _mark_comments)
+    parser.core.ruler.push("directions", _mark_directions)
+    parser.add_render_rule("table_open", lambda *_: _TABLE)
+    parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     # Every address becomes a link token; `_show_destinations` decides which of them stay links.
     parser.validateLink = _accept_any  # type: ignore[method-assign]
     html = parser.render(text)
@@ -77,6 +96,13 @@ def _mark_comments(state: StateCore) -> None:
         text = state.tokens[place + 1].content if token.type == "paragraph_open" else ""
         if text.startswith("<!--") and text.endswith("-->"):
             token.attrSet("class", "comment")
+
+
+def _mark_directions(state: StateCore) -> None:
+    """Let each block be read in the direction of its own text."""
+    for token in state.tokens:
+        if token.nesting == 1 and token.tag in _WITH_DIRECTION:
+            token.attrSet("dir", "auto")
 
 
 def _show_destinations(state: StateCore, page_link: Callable[[str], str]) -> None:

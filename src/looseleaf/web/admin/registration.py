@@ -82,7 +82,10 @@ def _register_agent_pages(site: AdminPages) -> None:
     site.register(
         "pages", "agents/{agent}/pages", pages.list_pages, label="Pages", section=AGENT, priority=10
     )
-    site.register("page", LAYERED % "pages", pages.read_page, section=AGENT, parent="pages")
+    site.register(
+        "page", LAYERED % "pages", pages.read_page, submit=pages.change_page, section=AGENT,
+        parent="pages",
+    )  # fmt: skip
     site.register(
         "edit", LAYERED % "edit", editor.edit_page, submit=editor.save_page, section=AGENT,
         parent="pages",

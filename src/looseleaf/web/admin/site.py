@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.operations import Unauthenticated
 from looseleaf.plugins.admin_pages import (
     AGENT,
@@ -23,6 +23,7 @@ from looseleaf.plugins.admin_pages import (
     AdminPages,
     Document,
     Download,
+    Question,
     Redirect,
     UploadedFile,
     Visit,
@@ -30,11 +31,23 @@ from looseleaf.plugins.admin_pages import (
 from looseleaf.values import replace, value
 from looseleaf.version import __version__
 from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
+from looseleaf.web.admin.opened_forms import (
+    DRAFT,
+    OPENED,
+    SURE,
+    VERSION,
+    Difference,
+    build_hidden_fields,
+    find_form,
+    list_differences,
+    mark_forms,
+)
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.admin.templating import open_templates, template_name_of
 from looseleaf.web.admin.views import editor
+from looseleaf.web.admin.wording import describe_for_browser, find_way_out
 from looseleaf.web.health import ROUTE
-from looseleaf.web.http.authentication import csrf_token_of, session_cookie_of
+from looseleaf.web.http.authentication import SAFE_METHODS, csrf_token_of, session_cookie_of
 from looseleaf.web.http.guard import OWN_CACHING, OWN_POLICY
 from looseleaf.web.http.responses import RequestError, status_of
 from looseleaf.web.rest.calls import authenticator_of, workers_of
@@ -196,6 +209,26 @@ def _is_part(page: AdminPage, entry: AdminPage) -> bool:
 
 
 NOTICE_COOKIE = "looseleaf_notice"
+_MOST_DRAFT_NAME = 64
+DRAFT_COOKIE = "looseleaf_taken"  # names the draft that the server has taken, for our own script
+FRAME_TEMPLATES = ("ask.html",)  # which the frame shows for pages of plugins, too
+SIGNED_IN_ANEW = (
+    "You have signed in anew since this page was opened. Nothing is saved yet, and what you typed "
+    "is still here: press the button once more."
+)
+CHANGED_ELSEWHERE = (
+    "This was changed elsewhere since you opened the page. Nothing is saved yet, and what you "
+    "typed is still here. Saving puts it in place of what the page has now."
+)
+
+
+@value
+class SentForm:
+    """A form as it was sent: its fields, the version it was opened with, and what differs now."""
+
+    fields: Mapping[str, str]
+    version: str
+    differences: tuple[Difference, ...] = ()
 
 
 class AdminSite:
@@ -217,10 +250,26 @@ class AdminSite:
             Route(editor.CHANGES_PATH, editor.show_changes),
         ]
         answers = [(page.path, partial(self._answer, page)) for page in order]
+        methods = ["GET", "POST"]
         return [
             *fixed_routes,
-            *(Route(path, view, methods=["GET", "POST"]) for path, view in answers),
+            *(Route(path, view, methods=methods) for path, view in answers),
+            Route(f"{BASE}/{{rest:path}}", self._refuse, methods=methods),
         ]
+
+    async def _refuse(self, request: Request) -> Response:
+        """Answer an address below the site that no page has: with a page, or with the nearest."""
+        path = request.scope["path"]
+        if request.method in SAFE_METHODS and path in NEAREST:
+            return RedirectResponse(NEAREST[path], 303)
+        if request.method in SAFE_METHODS and path.endswith("/"):
+            return RedirectResponse(quote(f"{BASE}/{path[len(BASE) :].strip('/')}"), 303)
+        request.scope[OWN_POLICY] = POLICY
+        try:
+            authenticator_of(request).context(_as_get_request(request), SURFACE)
+        except Unauthenticated:
+            return _to_login(request)
+        return await self._explain(request, HTTPException(404))
 
     def bare_page(
         self, request: Request, template: str, data: Mapping[str, Any], status: int = 200
@@ -266,25 +315,90 @@ class AdminSite:
         self,
         page: AdminPage,
         request: Request,
-        form: Mapping[str, str],
+        fields: Mapping[str, str],
         file: UploadedFile | None = None,
     ) -> Response:
-        visit = _build_visit(request, authenticator_of(request).context(request, SURFACE), form)
-        visit, workers = replace(visit, file=file), workers_of(request)
-        submit = page.submit or page.view
+        form = {name: text for name, text in fields.items() if name not in (OPENED, DRAFT, SURE)}
+        sent = SentForm(form, fields.get(OPENED, ""))
+        authenticator, workers = authenticator_of(request), workers_of(request)
         try:
-            work = partial(self._render, page, submit, visit, request)
-            return await workers.write(visit.context.principal.user_id, work)
+            context = authenticator.context(request, SURFACE)
+        except RequestError as error:
+            if error.code != "csrf" or not {OPENED, VERSION} & set(fields):
+                raise
+            # The person signed in anew, in another tab; what was typed is shown again.
+            context = authenticator.context(_as_get_request(request), SURFACE)
+            problem = Invalid(SIGNED_IN_ANEW)
+            visit = replace(_build_visit(request, context, form), problem=problem)
+            work = partial(self._render, page, page.view, visit, request, sent)
+            return _with_status(await workers.read(context.principal.user_id, work), error.status)
+        visit = _build_visit(request, context, form)
+        visit = replace(visit, file=file, is_sure=bool(fields.get(SURE)))
+        try:
+            work = partial(self._submit, page, visit, request, sent)
+            response = await workers.write(context.principal.user_id, work)
         except Unauthenticated:
             raise
         except LooseleafError as error:
             second_visit = replace(visit, problem=error, file=None)
-            work = partial(self._render, page, page.view, second_visit, request)
-            response = await workers.write(visit.context.principal.user_id, work)
-            response.status_code = status_of(error)
+            work = partial(self._render, page, page.view, second_visit, request, sent)
+            response = await workers.write(context.principal.user_id, work)
+            return _with_status(response, status_of(error))
+        if response.status_code < 400:
+            _end_draft(response, fields.get(DRAFT, ""))
+        return response
+
+    def _submit(self, page: AdminPage, visit: Visit, request: Request, sent: SentForm) -> Response:
+        """Submit a form that shows what the page has now; otherwise show both."""
+        visit, outdated = self._compare_with_now(page, visit, request, sent)
+        if outdated is not None:
+            response = self._render(page, page.view, visit, request, outdated)
+            return _with_status(response, 409)
+        try:
+            return self._render(page, page.submit or page.view, visit, request, sent)
+        except Question as question:
+            fields = {**visit.form, OPENED: sent.version, SURE: "yes"}
+            data = {"question": question, "fields": build_hidden_fields(fields),
+                    "address": request.url.path, "back": _address_of(request)}  # fmt: skip
+            document = Document("ask.html", question.question, data)
+            response = self._render_document(page, document, visit, request)
+            response.headers["content-security-policy"] = POLICY
             return response
 
-    def _render(self, page: AdminPage, view: View, visit: Visit, request: Request) -> Response:
+    def _compare_with_now(
+        self, page: AdminPage, visit: Visit, request: Request, sent: SentForm
+    ) -> tuple[Visit, SentForm | None]:
+        """Compare a form with what its page shows now; both are shown if they differ.
+
+        What a form did not show may have changed meanwhile: the form applies to the newest version.
+        """
+        if not sent.version or visit.is_sure:
+            return visit, None
+        result = page.view(replace(visit, form={}, file=None))
+        if not isinstance(result, Document):
+            return visit, None
+        html = self._render_html(page, result, replace(visit, form={}), request)
+        form = find_form(html, sent.fields, sent.version)
+        if form is None:
+            return visit, None  # it is no longer offered; the operation says why
+        if form.version != sent.version:
+            differences = list_differences(form, sent.fields)
+            if differences:
+                problem = Invalid(CHANGED_ELSEWHERE)
+                outdated = SentForm(sent.fields, form.version, tuple(differences))
+                return replace(visit, problem=problem, file=None), outdated
+        if VERSION in visit.form:
+            return replace(visit, form={**visit.form, VERSION: form.find(VERSION)}), None
+        return visit, None
+
+    def _render(
+        self,
+        page: AdminPage,
+        view: View,
+        visit: Visit,
+        request: Request,
+        sent: SentForm | None = None,
+    ) -> Response:
         result = view(visit)
         if isinstance(result, Redirect):
             response: Response = RedirectResponse(result.address, 303)
@@ -295,35 +409,54 @@ class AdminSite:
             disposition = f"attachment; filename*=utf-8''{quote(result.name, safe='')}"
             response.headers["content-disposition"] = disposition
         else:
-            response = self._render_document(page, result, visit, request)
+            response = self._render_document(page, result, visit, request, sent)
         response.headers["content-security-policy"] = POLICY
         return response
 
     def _render_document(
-        self, page: AdminPage | None, document: Document, visit: Visit, request: Request
+        self,
+        page: AdminPage | None,
+        document: Document,
+        visit: Visit,
+        request: Request,
+        sent: SentForm | None = None,
     ) -> Response:
+        html = self._render_html(page, document, visit, request, sent)
+        sent = sent or SentForm({}, "")
+        html = mark_forms(html, sent.fields, sent.version, refill=visit.problem is not None)
+        response = HTMLResponse(html, document.status)
+        if request.cookies.get(NOTICE_COOKIE):
+            response.delete_cookie(NOTICE_COOKIE, path=BASE, httponly=True, samesite="strict")
+        return response
+
+    def _render_html(
+        self,
+        page: AdminPage | None,
+        document: Document,
+        visit: Visit,
+        request: Request,
+        sent: SentForm | None = None,
+    ) -> str:
         frame = build_frame(self.pages, page, visit, csrf_token_of(session_cookie_of(request)))
-        notice = unquote(request.cookies.get(NOTICE_COOKIE, ""))
         owner = page.owner if page is not None else "looseleaf"
-        html = self.templates.get_template(template_name_of(document, owner)).render(
+        if document.template in FRAME_TEMPLATES:
+            owner = "looseleaf"
+        return self.templates.get_template(template_name_of(document, owner)).render(
             document.data,
             frame=frame,
             title=document.title,
-            notice=notice,
+            notice=unquote(request.cookies.get(NOTICE_COOKIE, "")),
             problem=describe_error(visit.problem)[1] if visit.problem else "",
+            differences=sent.differences if sent else (),
             form=visit.form,
         )
-        response = HTMLResponse(html, document.status)
-        if notice:
-            response.delete_cookie(NOTICE_COOKIE, path=BASE, httponly=True, samesite="strict")
-        return response
 
     async def _explain(self, request: Request, error: Exception) -> Response:
         """Respond with a page about the error, within the frame if someone is signed in."""
         status, message = describe_error(error)
-        document = Document(
-            "error.html", TITLES.get(status, "Something is wrong"), {"message": message}, status
-        )
+        label, address = find_way_out(error)
+        data = {"message": message, "label": label, "address": address}
+        document = Document("error.html", TITLES.get(status, "Something is wrong"), data, status)
         try:
             context = authenticator_of(request).context(_as_get_request(request), SURFACE)
             work = partial(
@@ -342,6 +475,7 @@ def site_of(request: Request) -> AdminSite:
     return site
 
 
+NEAREST = {f"{BASE}/": BASE, f"{BASE}/agents": BASE, f"{BASE}/agents/": BASE}
 TITLES = {
     403: "Not allowed",
     404: "Not found",
@@ -360,7 +494,9 @@ def describe_error(error: Exception) -> tuple[int, str]:
                 status,
                 "A part of this workspace is not available now. Its operator can see why.",
             )
-        return status, str(error)
+        if isinstance(error, Unauthenticated):
+            return status, str(error)  # how to sign in, for whoever sits before the server
+        return status, describe_for_browser(error)
     if isinstance(error, RequestError):
         return error.status, error.message
     status = getattr(error, "status_code", 500)
@@ -386,11 +522,26 @@ def _build_visit(request: Request, context: Context, form: Mapping[str, str]) ->
 
 def _to_login(request: Request) -> Response:
     """Redirect to the sign-in, which leads back to the same page."""
-    query = f"?{request.url.query}" if request.url.query else ""
-    back = quote(request.url.path + query, safe="/") if request.method == "GET" else BASE
+    back = quote(_address_of(request), safe="/")
     response = RedirectResponse(f"/login?next={back}", 303)
     response.headers["content-security-policy"] = POLICY
     return response
+
+
+def _address_of(request: Request) -> str:
+    """Return the address of a request below the server."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _with_status(response: Response, status: int) -> Response:
+    response.status_code = status
+    return response
+
+
+def _end_draft(response: Response, draft: str) -> None:
+    """Tell our script that a form is accepted, so that its draft ends; scripts alone read this."""
+    if draft and len(draft) <= _MOST_DRAFT_NAME and draft.replace("-", "").isalnum():
+        response.set_cookie(DRAFT_COOKIE, draft, max_age=60, path=BASE, samesite="strict")
 
 
 def _keep_notice(response: Response, notice: str) -> None:

@@ -14,17 +14,19 @@ from markupsafe import Markup, escape
 from looseleaf.files.mounts import format_size
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins.features import list_template_folders
-from looseleaf.times import DAY_SECONDS, format_minute
+from looseleaf.times import DAY_SECONDS, format_minute, format_time, parse_time
 from looseleaf.web.admin.forms import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from looseleaf.memory.history import Revision
     from looseleaf.plugins.admin_pages import AdminPages, Document, ListPart
 
 FOLDER = str(files("looseleaf.web.admin").joinpath("templates"))
 PLUGINS = "plugins"  # the folder under which the loader has the templates of plugins
 MARK = Markup("<mark>{}</mark>")
+_TIME = Markup('<time datetime="{}" title="{}">{}</time>')
 _STEPS = (
     (60, "second", 1),
     (3600, "minute", 60),
@@ -56,9 +58,16 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
         "highlight": highlight,
         "number": format_number,
         "size": format_size,
+        "when": lambda time: describe_time(time, clock()),
+        "moment": describe_moment,
         "part": lambda text: quote(text, safe="/"),
     }
-    environment.globals |= {"plural": format_count, "more": describe_part, "shown": name_shown}
+    environment.globals |= {
+        "plural": format_count,
+        "more": describe_part,
+        "activity_link": find_activity,
+        "shown": name_shown,
+    }
     return environment
 
 
@@ -86,6 +95,17 @@ def describe_part(part: ListPart, noun: str) -> Markup:
     )
 
 
+def find_activity(revision: Revision) -> tuple[str, str] | None:
+    """Return the words and the address of the job or conversation that made a revision."""
+    identifier = revision.activity_id.partition("/")[0]
+    number = identifier.removeprefix("job-")
+    if revision.activity == "job" and number.isascii() and number.isdecimal():
+        return f"job {number}", f"/admin/jobs/{number}"
+    if revision.activity == "session" and identifier:
+        return "conversation", f"/admin/conversations/{quote(identifier, safe='')}"
+    return None
+
+
 def name_shown(prefix: str, names: Iterable[str]) -> Markup:
     """Return the field that names the choices of a form, for `read_selection`."""
     field = Markup('<input type="hidden" name="{}{}" value="{}">')
@@ -101,6 +121,22 @@ def format_age(seconds: float) -> str:
             return f"{format_count(int(seconds // length), unit)} ago"
     months = int(seconds // (30 * DAY_SECONDS))
     return f"{format_count(months, 'month')} ago" if months < 24 else f"{months // 12} years ago"
+
+
+def describe_time(time: float | str, now: float) -> Markup:
+    """Say how long ago a time was; the time itself stands behind it."""
+    seconds = _read_time(time)
+    return _TIME.format(format_time(seconds), format_date(seconds), format_age(now - seconds))
+
+
+def describe_moment(time: float | str) -> Markup:
+    """Write a time to the minute, in UTC."""
+    seconds = _read_time(time)
+    return _TIME.format(format_time(seconds), format_date(seconds), format_date(seconds))
+
+
+def _read_time(time: float | str) -> float:
+    return parse_time(time) if isinstance(time, str) else time
 
 
 def format_date(seconds: float) -> str:

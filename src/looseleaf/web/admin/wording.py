@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from looseleaf.access.principals import CAPABILITIES, EVERYTHING, ROLES, WRITE_USER_PAGES
+from looseleaf.errors import Conflicted, InvalidArgument
+from looseleaf.errors.pages import DailyMemoryOff, LossRefused, NotEditable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,3 +163,71 @@ def describe_source(directive: str, *, is_page: bool) -> str:
     if directive in _SOURCES:
         return _SOURCES[directive]
     return f"{'a page' if is_page else 'a text'} that {directive.replace('-', ' ')} gives"
+
+
+# Errors, as people in a browser read them: no commands, arguments, headers and hashes.
+
+
+_MEANING = 10  # characters of the part before a colon, if it says something by itself
+_HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+# What only programs and terminals have; a sentence that names it is no way out in a browser.
+_ELSEWHERE = re.compile(
+    r"\blooseleaf [a-z]|(?<!\w)--[a-z]|\bLOOSELEAF_|\bIf-(None-)?Match\b|\bETag\b"
+    r"|\b(?:allow|if|dry|as|dest)_[a-z_]+\b|\bpip install\b|\bRead it again\b|\bexpected version\b"
+)
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)")
+# Where people find what was not there, by the code of the error.
+_WAYS_OUT = {
+    "job": ("Show all jobs", "/admin/jobs"),
+    "artifact": ("Show all jobs", "/admin/jobs"),
+    "schedule": ("Show all schedules", "/admin/schedules"),
+    "user": ("Show all people", "/admin/people"),
+    "backup": ("Show all backups", "/admin/backups"),
+    "bundle": ("Show all bundles", "/admin/bundles"),
+    "upgrade": ("Show all bundles", "/admin/bundles"),
+    "task": ("Show the upkeep", "/admin/upkeep"),
+}
+
+
+def describe_for_browser(error: Exception) -> str:
+    """Return what an error says to people on a page, where a button or link is the way out."""
+    if isinstance(error, Conflicted):
+        return (
+            f"{error.filename} was changed elsewhere since you opened this page. Nothing was "
+            "saved; load the page again to see it as it is now."
+        )
+    if isinstance(error, LossRefused):
+        return f"{error.filename} was not changed: {error.why}."
+    if isinstance(error, NotEditable):
+        return f"{error.filename} is made from other pages and from the settings. Change those."
+    if isinstance(error, InvalidArgument):
+        return f"{str(error.name).capitalize().replace('_', ' ')} cannot be used: {error.why}."
+    if isinstance(error, DailyMemoryOff):
+        return (
+            "Agents may not write journals here. An administrator can switch that on in Settings."
+        )
+    return remove_commands(str(error))
+
+
+def remove_commands(message: str) -> str:
+    """Return a message without its sentences for terminals and programs, and with short hashes."""
+    sentences = []
+    for sentence in _SENTENCE.split(_HASH.sub(r"\1", message)):
+        plain = sentence
+        if _ELSEWHERE.search(plain):
+            plain = _IN_BRACKETS.sub("", plain)
+        if _ELSEWHERE.search(plain):
+            head, colon, tail = plain.partition(": ")
+            plain = (
+                f"{head}." if colon and _ELSEWHERE.search(tail) and len(head) > _MEANING else plain
+            )
+        if not _ELSEWHERE.search(plain):
+            sentences.append(plain)
+    return " ".join(sentences) or "This cannot be done here."
+
+
+def find_way_out(error: Exception) -> tuple[str, str]:
+    """Return the link of an error's page: its words and its address."""
+    noun = str(getattr(error, "code", "")).partition("_")[0]
+    return _WAYS_OUT.get(noun, ("Show the agents", "/admin"))

@@ -110,3 +110,17 @@ def test_a_manual_run_of_a_flow_leaves_its_times(prepared_workspace: Workspace) 
     assert (job.label, job.flow_id) == ("News: By hand", 2)
     after = {e.schedule: e.next_runs for e in jobs.list_schedules(prepared_workspace.context)}
     assert after == before
+
+
+def test_a_run_by_hand_is_the_last_run(prepared_workspace: Workspace, clock: Clock) -> None:
+    """Of a flow by its schedule or by its own button, also if it has no times; and of a task."""
+    context = prepared_workspace.context
+    jobs.run_schedule(context, "task:tidy")
+    by_schedule = jobs.run_schedule(context, "flow:1")[0]
+    by_hand = jobs.execute(context, flow=2)
+    listed = {entry.schedule: entry for entry in jobs.list_schedules(context)}
+    now = format_time(clock())
+    assert {listed[name].last_run for name in ("task:tidy", "flow:1", "flow:2")} == {now}
+    assert listed["flow:1"].last_job == by_schedule.job_id
+    assert listed["flow:2"].last_job == by_hand.job_id
+    assert listed["task:greet"].last_run == ""

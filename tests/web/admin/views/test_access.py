@@ -20,6 +20,7 @@ def test_a_role_is_given_and_taken(admin_site: Site, open_tab: OpenTab) -> None:
     row = page.get_by_role("row", name="vera")
     assert "reads its pages, journal, history and prompts" in row.inner_text()
     row.get_by_role("button", name="Take away the role of vera").click()
+    page.get_by_role("button", name="Take it away").click()
     assert "is taken away" in page.locator(".note.good").inner_text()
     assert page.get_by_role("row", name="vera").count() == 0
 
@@ -41,6 +42,7 @@ def test_a_token_is_shown_once_and_its_lines_work(admin_site: Site, open_tab: Op
     page.get_by_role("link", name="I have copied it").click()
     assert token not in page.content()
     page.get_by_role("row", name="a test").get_by_role("button", name="End it").click()
+    page.get_by_role("button", name="End it").click()
     assert "ended" in page.get_by_role("row", name="a test").inner_text()
     assert admin_site.ask("GET", found[1].removeprefix(admin_site.base), token).status_code == 401
 

@@ -66,3 +66,53 @@ def test_the_keyboard_reaches_everything(admin_site: Site, open_tab: OpenTab) ->
     page.keyboard.press("g")
     page.keyboard.press("a")
     page.wait_for_url("**/admin")
+
+
+NOTES = "/admin/agents/ada/pages/agent/notes.md"
+
+
+def test_a_page_is_renamed_and_its_selection_follows(admin_site: Site, open_tab: OpenTab) -> None:
+    """In the browser; a name that is taken is refused, and what was typed stays."""
+    page = open_tab(admin_site).open("/admin/agents/ada/pages/agent/content-strategy.md")
+    page.get_by_label("Name, with its folder").fill("MEMORY.md")
+    page.get_by_role("button", name="Rename or move").click()
+    page.locator(".note.bad", has_text="MEMORY.md").wait_for()
+    assert page.get_by_label("Name, with its folder").input_value() == "MEMORY.md"
+    page.get_by_label("Name, with its folder").fill("plans/content")
+    page.get_by_role("button", name="Rename or move").click()
+    page.locator(".note.good", has_text="content-strategy.md is plans/content.md now").wait_for()
+    assert "Followed by the pipeline Daily Music News." in page.locator(".note.good").inner_text()
+    pipeline = admin_site.run("looseleaf/show-pipeline", pipeline=1)
+    assert pipeline["memory_files"] == ["plans/content.md"]
+    page.goto(f"{admin_site.base}/admin/agents/ada/history/agent/plans/content.md")
+    page.get_by_role("link", name="Versions of content-strategy.md").click()
+    page.wait_for_url("**/history/agent/content-strategy.md")
+
+
+def test_a_deleted_page_can_be_brought_back(admin_site: Site, open_tab: OpenTab) -> None:
+    """The page after the deletion shows its last version, with the button that restores it."""
+    admin_site.run("datamachine/write-agent-file", file="notes.md", content="Once.\n", agent="ada")
+    page = open_tab(admin_site).open(NOTES)
+    page.get_by_role("button", name="Delete the page").click()
+    page.locator(".note.good", has_text="notes.md is deleted").wait_for()
+    assert "notes.md" not in [
+        item["file"] for item in admin_site.run("datamachine/list-agent-files", agent="ada")
+    ]
+    page.get_by_role("button", name="Restore this version").click()
+    page.wait_for_url(f"**{NOTES}")
+    assert "Once." in page.locator("#text").inner_text()
+
+
+def test_a_core_page_keeps_its_name(shown_site: Site) -> None:
+    """No button is shown that would be refused."""
+    browser, _csrf = shown_site.sign_in()
+    assert "Rename or move" not in browser.get(READ).text
+    assert "Rename or move" in browser.get(f"{READ[:-9]}content-strategy.md").text
+
+
+def test_a_version_of_a_job_leads_to_the_job(shown_site: Site) -> None:
+    """In the history of the page, and beside the page."""
+    browser, _csrf = shown_site.sign_in()
+    for kind in ("pages", "history"):
+        text = browser.get(READ.replace("/pages/", f"/{kind}/"))
+        assert '<a href="/admin/jobs/1">job 1</a>' in text.text, kind

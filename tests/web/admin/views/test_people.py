@@ -55,7 +55,9 @@ def test_a_disabled_person_is_out_at_once(admin_site: Site) -> None:
     """With every sign-in; and in again when enabled."""
     eve, _csrf = admin_site.sign_in("eve")
     browser, csrf = admin_site.sign_in()
-    answer = browser.post(f"{PEOPLE}/eve", data={"csrf": csrf, "action": "disable"})
+    form = {"csrf": csrf, "action": "disable"}
+    assert "Disable eve?" in browser.post(f"{PEOPLE}/eve", data=form).text
+    answer = browser.post(f"{PEOPLE}/eve", data={**form, "sure": "yes"})
     assert answer.status_code == 303
     assert eve.get("/admin").headers["location"].startswith("/login")
     browser.post(f"{PEOPLE}/eve", data={"csrf": csrf, "action": "enable"})
@@ -67,6 +69,7 @@ def test_one_sign_in_is_ended(admin_site: Site, open_tab: OpenTab) -> None:
     eve, _csrf = admin_site.sign_in("eve")
     page = open_tab(admin_site, java_script_enabled=False).open(f"{PEOPLE}/eve")
     page.locator(".credentials").get_by_role("button", name="End it").first.click()
+    page.get_by_role("button", name="End it").click()
     assert "refused at once" in page.locator(".note.good").inner_text()
     assert eve.get("/admin").headers["location"].startswith("/login")
 

@@ -339,6 +339,17 @@ class SqlJobs:
         with self._database.reading() as connection:
             return {row[0]: (row[1] or 0) / MICRO for row in connection.execute(query)}
 
+    def find_newest(self, flows: Collection[int]) -> dict[int, tuple[int, float]]:
+        """Return the id and the time of the newest job of each flow that has one."""
+        jobs = tables.jobs.c
+        newest = (
+            sa.select(sa.func.max(jobs.id)).where(jobs.flow_id.in_(flows)).group_by(jobs.flow_id)
+        )
+        query = sa.select(jobs.flow_id, jobs.id, jobs.created_at).where(jobs.id.in_(newest))
+        with self._database.reading() as connection:
+            rows = list(connection.execute(query))
+        return {row.flow_id: (row.id, row.created_at / MICRO) for row in rows}
+
     def list_dangerous(self, *, limit: int = 20) -> tuple[Job, ...]:
         """Return the newest jobs with a step whose process died twice, until the step completes."""
         steps = tables.job_steps.c

@@ -419,7 +419,9 @@ class SqlScheduleStates:
             update = _SCHEDULES.update().where(condition & _SCHEDULES.c.is_paused.is_(False))
             return bool(connection.execute(update.values(**values)).rowcount)
 
-    def note_result(self, schedule_id: str, *, job_id: int = 0, problem: str = "") -> int:
+    def note_result(
+        self, schedule_id: str, *, job_id: int = 0, problem: str = "", time: float = 0.0
+    ) -> int:
         """Record a started job, or why there is none; return the rejections in a row."""
         condition = _SCHEDULES.c.id == schedule_id
         values: dict[str, Any] = {"problem": problem[:_LONGEST_PROBLEM]}
@@ -427,6 +429,8 @@ class SqlScheduleStates:
             values["rejections"] = _SCHEDULES.c.rejections + 1
         else:
             values |= {"rejections": 0, "last_job": job_id}
+        if time:
+            values["last_run"] = to_micros(time)
         with self._database.writing() as connection:
             connection.execute(_SCHEDULES.update().where(condition).values(**values))
             count = connection.execute(sa.select(_SCHEDULES.c.rejections).where(condition)).scalar()

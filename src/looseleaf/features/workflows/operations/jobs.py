@@ -98,10 +98,12 @@ def list_schedules(context: Context) -> list[ScheduleInfo]:
     """List the schedules of flows and tasks, each with its next three times."""
     entries = jobs_of(context.parts).schedule_firing.reconcile()
     states = jobs_of(context.parts).schedule_states.list()
+    visible = [entry for entry in entries if _is_visible(context, entry)]
+    # A flow is also run by hand, on its page and by other surfaces, which no schedule knows of.
+    newest = jobs_of(context.parts).jobs.find_newest([entry.flow_id for entry in visible])
     return [
-        _describe(context, entry, states.get(entry.id))
-        for entry in entries
-        if _is_visible(context, entry)
+        _describe(context, entry, states.get(entry.id), newest.get(entry.flow_id, (0, 0.0)))
+        for entry in visible
     ]
 
 
@@ -181,7 +183,12 @@ def _switch(entry: ScheduleEntry) -> str:
     return "manual" if entry.timing.is_manual else "disabled"
 
 
-def _describe(context: Context, entry: ScheduleEntry, state: ScheduleState | None) -> ScheduleInfo:
+def _describe(
+    context: Context,
+    entry: ScheduleEntry,
+    state: ScheduleState | None,
+    newest: tuple[int, float] = (0, 0.0),  # job of its flow, and its time
+) -> ScheduleInfo:
     times: tuple[float, ...] = ()
     status = _switch(entry)
     if entry.is_active and state is not None:
@@ -190,6 +197,7 @@ def _describe(context: Context, entry: ScheduleEntry, state: ScheduleState | Non
             status = "over"
         else:
             times = list_times(entry.timing, state.next_run, SHOWN_TIMES, zone=entry.zone)
+    last_run = max(state.last_run if state else 0.0, newest[1])
     return ScheduleInfo(
         schedule=entry.id,
         label=entry.label,
@@ -202,8 +210,8 @@ def _describe(context: Context, entry: ScheduleEntry, state: ScheduleState | Non
         status=status,
         next_runs=tuple(map(format_time, times)),
         next_local=tuple(format_local(time, entry.zone) for time in times),
-        last_run=format_time(state.last_run) if state and state.last_run else "",
-        last_job=state.last_job if state else 0,
+        last_run=format_time(last_run) if last_run else "",
+        last_job=max(state.last_job if state else 0, newest[0]),
         problem=state.problem if state else "",
     )
 

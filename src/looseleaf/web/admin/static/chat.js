@@ -1,4 +1,5 @@
 // Shows an answer while it comes, with a stop button, and sends by Ctrl+Enter; without this script, a form waits.
+import { forget, prepare, signIn } from "./forms.js";
 import { readDocument } from "./frame.js";
 
 const form = document.getElementById("composer");
@@ -109,6 +110,16 @@ async function talk() {
   const message = form.elements.message.value;
   showProblem("");
   send.disabled = true;
+  const refusal = await prepare(form);
+  if (refusal === "ended") {
+    signIn(form, send);
+    return;
+  }
+  if (refusal) {
+    showProblem(refusal);
+    send.disabled = false;
+    return;
+  }
   stop.hidden = false;
   answerBubble = null;
   addMessage("person", "You", message);
@@ -117,6 +128,7 @@ async function talk() {
     const response = await post(API, { message, ...place }, "text/event-stream");
     if (response.ok) {
       form.elements.message.value = "";
+      forget(form);
       await readEvents(response);
       if (session) await showSaved();
     } else {

@@ -7,6 +7,11 @@ function next() {
   return address.startsWith("/admin") ? address : "/admin";
 }
 
+async function goOn() {
+  const response = await fetch("/session");
+  if (response.ok) location.replace(next());
+}
+
 async function signIn(link) {
   status.textContent = "Signing in …";
   const response = await fetch("/login", {
@@ -28,6 +33,7 @@ if (code) {
   signIn(code);
 } else if (form.elements.next.value && !status.classList.contains("bad")) {
   // A browser sends no cookie after a link on another site, even where the person is signed in.
-  const response = await fetch("/session");
-  if (response.ok) location.replace(next());
+  await goOn();
+  // The link was opened in another tab.
+  addEventListener("focus", goOn);
 }

@@ -1,4 +1,5 @@
 // Uploads files with their progress, one after the other; without this script, the form sends one file.
+import { prepare, signIn } from "./forms.js";
 import { readDocument } from "./frame.js";
 
 const form = document.getElementById("upload");
@@ -59,6 +60,15 @@ async function showSaved() {
 }
 
 async function uploadAll(files) {
+  const refusal = await prepare(form);
+  if (refusal === "ended") {
+    signIn(form, send);
+    return;
+  }
+  if (refusal) {
+    tell(refusal, true);
+    return;
+  }
   send.disabled = true;
   stop.hidden = false;
   bar.hidden = false;

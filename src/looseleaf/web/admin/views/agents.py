@@ -166,6 +166,10 @@ def restore_agent(visit: Visit) -> Document | Redirect:
 
 ENDS = (("", "never"), ("1", "after a day"), ("30", "after 30 days"), ("365", "after a year"))
 MOST_TOKENS = 200
+ENDED = (
+    "Programs and browsers that use it are refused at once. It cannot be made valid again; a new "
+    "one can be made."
+)
 
 
 def show_access(visit: Visit) -> Document | Redirect:
@@ -206,9 +210,15 @@ def change_access(visit: Visit) -> Document | Redirect:
         return Redirect(address, f"{user} is {role} of {agent.name} from now on.")
     if action == "take":
         user = form.get("user", "")
+        consequence = (
+            f"{user} can no longer open {agent.name}, unless another right allows it. You can give "
+            "the role again."
+        )
+        visit.ask(f"Take away the role of {user}?", consequence, button="Take it away")
         visit.run("looseleaf/revoke-role", agent=agent.slug, user=user)
         return Redirect(address, f"The role of {user} on {agent.name} is taken away.")
     if action == "revoke":
+        visit.ask("End this token?", ENDED, button="End it")
         visit.run("looseleaf/revoke-token", id=form.get("id", ""))
         return Redirect(address, "The token is ended. Programs that use it are refused at once.")
     if action == "create":

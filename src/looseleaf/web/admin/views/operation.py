@@ -11,6 +11,7 @@ from looseleaf.errors import Forbidden, Invalid
 from looseleaf.memory.provenance import ACTOR_KINDS
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.settings import FILE
+from looseleaf.web.admin.views.agents import ENDED
 from looseleaf.web.admin.wording import CAPABILITY_WORDS, KIND_WORDS, describe_token, describe_user
 
 if TYPE_CHECKING:
@@ -105,11 +106,18 @@ def change_person(visit: Visit) -> Document | Redirect:
     if action == "link":
         return _create_link(visit, login)
     if action == "revoke":
+        visit.ask("End this way to sign in?", ENDED, button="End it")
         visit.run("looseleaf/revoke-token", id=form.get("id", ""))
         return Redirect(
             _build_address(login), "Ended. Programs and browsers that use it are refused at once."
         )
     changes, notice = _build_changes(action, form)
+    if action == "disable":
+        consequence = (
+            "Every sign-in, token and password of theirs ends at once. They can be enabled again, "
+            "and need new ones then."
+        )
+        visit.ask(f"Disable {login}?", consequence, button="Disable")
     user = visit.run("looseleaf/update-user", user=login, **changes)
     return Redirect(_build_address(user.login), notice.format(user=user.name or user.login))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.catalog.resolution import scope_of
-from looseleaf.errors import Forbidden, LooseleafError
+from looseleaf.errors import Forbidden, Invalid, LooseleafError
 from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.differences import diff_words
 from looseleaf.memory.hidden_characters import describe_hidden
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.history import Revision
     from looseleaf.memory.pages import PageText
     from looseleaf.memory.registry import RegisteredFile
-    from looseleaf.operations.files import PageInfo, PagePath
+    from looseleaf.operations.files import MovedPage, PageInfo, PagePath
     from looseleaf.plugins.admin_pages import ListPart, Visit
     from looseleaf.prompt.reports import Explanation
 
@@ -72,6 +72,7 @@ def measure(context: Context, file: str, text: str) -> Gauge:
 # The header of every view of one page: its rules, its size against its budget, its changes.
 
 
+_MOVED_FROM = "moved from "  # in the reason of a page's first version under a new name
 LAYER_NAMES = {
     "shared": "Shared with all agents",
     "agent": "This agent",
@@ -103,6 +104,13 @@ class PageHeader:
     def latest(self) -> Revision | None:
         """The last change."""
         return self.revisions[-1] if self.revisions else None
+
+    @property
+    def moved_from(self) -> str:
+        """The name whose history has the versions before, or ""."""
+        first = next((one for one in self.revisions if one.operation == "move"), None)
+        words = first.reason.partition(":")[0] if first else ""
+        return words.removeprefix(_MOVED_FROM) if words.startswith(_MOVED_FROM) else ""
 
     def link(self, kind: str) -> str:
         """Return the address of one of its views: pages, edit or history."""
@@ -271,6 +279,34 @@ def read_page(visit: Visit) -> Document | Redirect:
         "place": find_prompt_place(visit, header.file),
     }
     return Document("memory/page.html", header.file, data)
+
+
+def change_page(visit: Visit) -> Document | Redirect:
+    """Rename a page or delete it, by the button that was pressed."""
+    header = read_header(visit)
+    place = {"file": header.file, "agent": header.agent, "layer": header.layer}
+    version = visit.form.get("version") or header.hash
+    action = visit.form.get("action", "")
+    if action == "delete":
+        deleted = visit.run("datamachine/delete-agent-file", **place, if_match=version)
+        notice = f"{header.file} is deleted. This is how it was; restore it to undo that."
+        return Redirect(f"{header.link('history')}?revision={deleted.revision - 1}", notice)
+    if action == "move":
+        name = visit.form.get("to", "").strip()
+        name = name if "." in name.rpartition("/")[2] else f"{name}.md"
+        moved = visit.run("looseleaf/move-page", **place, to=name, if_match=version)
+        address = build_page_link(header.agent, header.layer, moved.filename)
+        return Redirect(address, _describe_move(moved))
+    raise Invalid("The form does not say what to do. Press one of its buttons.")
+
+
+def _describe_move(moved: MovedPage) -> str:
+    sentences = [f"{moved.moved_from} is {moved.filename} now."]
+    if moved.followed:
+        sentences.append(f"Followed by {', '.join(moved.followed)}.")
+    if moved.outdated:
+        sentences.append(f"The old name still stands in {', '.join(moved.outdated)}.")
+    return " ".join(sentences)
 
 
 def render_page(text: str, agent: str, layer: str) -> str:
