@@ -141,6 +141,7 @@ COMMANDS: dict[str, Callable[[Arguments], list[str]]] = {
     ],
     "datamachine/delete-agent-file": lambda a: ["delete", a["file"], "--page"],
     "datamachine/delete-agent-memory-section": lambda a: ["delete", "MEMORY.md", a["section"]],
+    "looseleaf/move-page": lambda a: ["move", a["file"], a["to"]],
     "datamachine/get-agent-memory": lambda a: [
         "read", a.get("file", "MEMORY.md"), *([a["section"]] if "section" in a else []),
         "--format", "json",
@@ -225,6 +226,7 @@ VERSIONS: dict[str, Arguments] = {
     "datamachine/clear-agent-file": MEMORY,
     "datamachine/daily-memory-delete": {"date": DAY},
     "datamachine/delete-agent-file": {"file": "notes.md"},
+    "looseleaf/move-page": {"file": "notes.md", "to": "moved.md"},
     "looseleaf/restore-page": {**MEMORY, "revision": "1"},
 }
 ADDITIONS: dict[str, Arguments] = {
@@ -373,6 +375,7 @@ UNTRIED = {
     "ModelMissing": _OPERATOR,
     "NotEditable": _OPERATOR,
     "NotText": _OTHER_VALUE,
+    "PageExists": _OTHER_VALUE,
     "PipelineMissing": _OTHER_VALUE,
     "PreconditionUnsupported": "a header, which only REST has",
     "ScheduleMissing": _OTHER_VALUE,

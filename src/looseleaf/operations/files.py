@@ -10,7 +10,7 @@ from looseleaf.errors import Conflicted, InvalidName
 from looseleaf.errors.pages import PageExists, Protected
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import DEFAULT_WHERE, LAYERS, Where
-from looseleaf.memory.store import ABSENT, Conflict, has_paths
+from looseleaf.memory.store import ABSENT, Conflict, has_paths, require_version
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import replace, value
 
@@ -189,6 +189,7 @@ def move_page(
     scope = scope_of(context, file, where)
     _require_movable(context, file)
     change = context.change("move", if_match=if_match)
+    require_version(scope, change)
     page = context.pages.require(scope)
     if change.precondition is not None and not change.precondition.holds(page.hash):
         raise Conflicted(file, change.precondition.expected, page.hash)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
+from looseleaf.access.principals import find_requirement
 from looseleaf.catalog import dispatch
-from looseleaf.catalog.resolution import find_operation
-from looseleaf.errors import InvalidName
+from looseleaf.catalog.resolution import find_operation, require_possible
+from looseleaf.errors import Forbidden, InvalidName
 from looseleaf.memory.registry import OWNER, NamedRegistry, check_word
 from looseleaf.values import value
 
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, BinaryIO
 
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.errors import LooseleafError
 
     View = Callable[["Visit"], "Document | Redirect | Download"]
 
 AGENT, WORKSPACE = SECTIONS = ("agent", "workspace")
+# The groups of the menu in their order, each with its section; a page is in the last of its own.
+GROUPS = {
+    "memory": AGENT,
+    "work": AGENT,
+    AGENT: AGENT,
+    WORKSPACE: WORKSPACE,
+    "administration": WORKSPACE,
+}
 BASE = "/admin"
 
 
@@ -86,6 +96,21 @@ class Visit:
         """
         if not self.is_sure and "confirm" not in self.form:
             raise Question(question, consequence, button)
+
+    def may(self, operation: str, agent: AgentRecord | None = None) -> bool:
+        """Return whether the person may run an operation, on an agent or on anything at all.
+
+        A page that asks shows no button that would be refused, and the audit has no refusal of it.
+        """
+        permission = find_operation(self.context, operation).permission
+        if agent is not None:
+            principal, shelf = self.context.principal, agent.shelf
+            return find_requirement(principal, permission, shelf, owner=agent.owner) is None
+        try:
+            require_possible(self.context, permission)
+        except Forbidden:
+            return False
+        return True
 
     def run(self, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - as the operation gives
         """Run an operation with the rights of the person who is signed in, and no others.
@@ -172,6 +197,8 @@ class AdminPage:
     templates: str = ""  # the folder of its templates, which may extend "frame.html"
     owner: str = ""
     takes_file: bool = False  # whether its form may bring a file, as multipart/form-data
+    group: str = ""  # of the menu
+    needs: str = ""  # the operation without which the page shows nothing; else it is in every menu
 
     @property
     def path(self) -> str:
@@ -202,6 +229,8 @@ class AdminPages(NamedRegistry):
         templates: str = "",
         owner: str = "",
         takes_file: bool = False,
+        group: str = "",
+        needs: str = "",
     ) -> AdminPage:
         """Add a page, or refuse one whose name or address is taken."""
         self._refuse_if_frozen(name)
@@ -209,6 +238,8 @@ class AdminPages(NamedRegistry):
         self._refuse_if_taken(name, address)
         if section not in SECTIONS:
             raise InvalidName(section, f"a section is one of {', '.join(SECTIONS)}")
+        if group and GROUPS.get(group) != section:
+            raise InvalidName(group, f"a group of the menu is one of {', '.join(GROUPS)}")
         if label and section == AGENT and not f"{address}/".startswith("agents/{agent}/"):
             raise InvalidName(address, "an agent's page lies below agents/{agent}")
         page = AdminPage(
@@ -223,6 +254,8 @@ class AdminPages(NamedRegistry):
             templates=templates,
             owner=owner or OWNER,
             takes_file=takes_file,
+            group=group or section,
+            needs=needs,
         )
         self._entries[name] = page
         return page

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from html import unescape
+from urllib.parse import urljoin
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.features.workflows.parts import jobs_of
@@ -72,6 +75,12 @@ ADDRESSES = {
     "requests": "/admin/requests",
     "shortcuts": "/admin/shortcuts",
 }
+
+
+def find_target(form: str, path: str) -> str:
+    """Return the address that a form of the page at `path` is sent to."""
+    action = re.search(r'\saction="([^"]*)"', form[: form.index(">")])
+    return urljoin(path, unescape(action[1]) if action else "").partition("#")[0] or path
 
 
 def fill(site: Site) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from looseleaf.web.admin.opened_forms import list_forms
 from tests.web.admin.fixtures import OpenTab
-from tests.web.admin.pages import ADDRESSES, fill
+from tests.web.admin.pages import ADDRESSES, fill, find_target
 from tests.web.fixtures import Opens, Site
 
 SETTINGS = ADDRESSES["agent-settings"]
@@ -61,9 +61,8 @@ def test_every_form_names_the_version_it_was_opened_with(shown_site: Site) -> No
             typed = {**fields, **action, **edit}
             typed = {key: text for key, text in typed.items() if text != REMOVED}
             typed["opened"] = f"{fields['opened'][:13]}{'0' * 16}"  # the form showed something else
-            target = re.search(r'action="([^"]*)"', html)
             before = len(shown_site.run("looseleaf/list-audit", limit=200))
-            answer = browser.post(unescape(target[1]) if target else path, data=typed)
+            answer = browser.post(find_target(html, path), data=typed)
             assert answer.status_code == 409, (name, fields)
             assert "changed elsewhere since you opened" in answer.text
             assert 'data-label="Yours:"' in answer.text, name
@@ -123,14 +122,13 @@ def test_a_refused_form_has_what_was_typed(shown_site: Site) -> None:
 
 
 def find_dangers(text: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the fields of every form with a button of danger, and the address it is sent to."""
+    """Return the fields of every form with a button of danger, and its HTML."""
     found = []
     for html, fields, _shown in read_forms(text):
         for name, content in re.findall(
             r'<button[^>]*class="[^"]*danger[^"]*" name="(\w+)" value="([^"]*)"', html
         ):
-            target = re.search(r'action="([^"]*)"', html)
-            found.append((unescape(target[1]) if target else "", {**fields, name: content}))
+            found.append((html, {**fields, name: content}))
     return found
 
 
@@ -141,7 +139,7 @@ def test_nothing_is_deleted_by_one_click(shown_site: Site) -> None:
     for name, path in ADDRESSES.items():
         for target, fields in find_dangers(browser.get(path).text):
             before = len(shown_site.run("looseleaf/list-audit", limit=200))
-            answer = browser.post(target or path, data=fields)
+            answer = browser.post(find_target(target, path), data=fields)
             if "confirm" in fields:
                 assert "type ada to confirm" in answer.text
                 continue
@@ -162,7 +160,7 @@ def test_a_sure_person_deletes(admin_site: Site) -> None:
     target, fields = next(
         danger for danger in find_dangers(browser.get(path).text) if danger[1]["action"] == "delete"
     )
-    question = browser.post(target or path, data=fields)
+    question = browser.post(find_target(target, path), data=fields)
     assert "Delete the pipeline Daily Music News?" in question.text
     assert "1 flow and 1 file" in question.text
     html = next(html for html, *_ in read_forms(question.text) if "data-sure" in html)

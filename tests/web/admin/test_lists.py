@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import ListPart, Visit
 from looseleaf.web.admin.forms import read_selection
-from tests.web.admin.pages import ADDRESSES
+from looseleaf.web.admin.opened_forms import list_forms
+from tests.web.admin.pages import ADDRESSES, fill, find_target
 from tests.web.fixtures import Opens, Site
 
 SOURCE = Path(__file__).parents[3] / "src" / "looseleaf"
@@ -139,3 +141,60 @@ def test_a_search_offers_all_lines_of_a_place(opens: Opens) -> None:
     earlier = re.search(r'href="([^"]+until=2026-04-10)"', journal)
     assert earlier is not None
     assert "<mark>embargo</mark> 19" in browser.get(earlier[1].replace("&amp;", "&")).text
+
+
+SHOWN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("looseleaf/show-pipeline", {"pipeline": 1}),
+    ("looseleaf/show-flow", {"flow": 1}),
+    ("looseleaf/show-agent", {"agent": "ada"}),
+    ("looseleaf/show-user", {"user": "eve"}),
+    ("looseleaf/list-settings", {}),
+    ("looseleaf/list-task-prompts", {}),
+)
+OF_A_SAVE = ("hash", "updated", "source")  # what a save without a change may touch
+
+
+def read_state(site: Site) -> list[object]:
+    """Return everything that forms edit."""
+
+    def leave_out(part: object) -> object:
+        if isinstance(part, dict):
+            return {name: leave_out(item) for name, item in part.items() if name not in OF_A_SAVE}
+        return [leave_out(item) for item in part] if isinstance(part, list) else part
+
+    return [leave_out(site.run(name, **arguments)) for name, arguments in SHOWN]
+
+
+def test_saving_any_form_as_it_is_changes_nothing(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each form of each page, sent as it is shown, with lists that show one entry alone."""
+    site = opens()
+    fill(site)
+    for file in ("a.md", "b.md", "content-strategy.md"):
+        site.run("datamachine/write-agent-file", file=file, content="x", agent="ada")
+    files = ["b.md", "content-strategy.md", "a.md"]
+    site.run("looseleaf/update-pipeline", pipeline=1, memory_files=files)
+    site.run(
+        "looseleaf/update-flow", flow=1, memory_files=files, prompt_queue=["One\n---\nTwo", "Three"]
+    )
+    policy = {"mode": "deny", "tools": ["agent_memory", "compose_prompt"], "categories": ["chat"]}
+    denied = {"mode": "deny", "deny": ["MEMORY.md", "notes/*"], "binds": "access"}
+    config = {"tool_policy": policy, "memory_policy": denied, "models": {"chat": "echo:x"}}
+    config["daily_memory"] = {"enabled": True, "recent_days": 5}
+    site.run("looseleaf/configure-agent", agent="ada", config=config)
+    cut_to_one(monkeypatch)
+    browser, csrf = site.sign_in()
+    before, saved = read_state(site), 0
+    for name, path in ADDRESSES.items():
+        for form in list_forms(browser.get(path).text):
+            if not form.fields or "multipart" in form.html:
+                continue
+            hidden = {item.name: item.content for item in form.controls if item.kind == "hidden"}
+            button = re.search(r'<button[^>]*name="(\w+)" value="([^"]*)"', form.html)
+            pressed = {button[1]: button[2]} if button else {}
+            fields = {**hidden, **form.fields, **pressed, "csrf": csrf}
+            answer = browser.post(find_target(form.html, path), data=fields)
+            saved += answer.status_code == 303
+            assert read_state(site) == before, (name, fields)
+    assert saved > 8

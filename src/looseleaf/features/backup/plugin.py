@@ -52,7 +52,7 @@ def register_admin_pages(pages: AdminPages) -> None:
 
     pages.register(
         "backups", "backups", views.show_backups, submit=views.create_backup, label="Backups",
-        priority=73,
+        priority=73, group="administration", needs="looseleaf/list-backups",
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def register_admin_pages(pages: AdminPages) -> None:
 
     pages.register(
         "bundle", "agents/{agent}/bundle", views.preview_export, label="Export", section=AGENT,
-        priority=75,
+        priority=75, needs="looseleaf/export-bundle",
     )  # fmt: skip
     pages.register(
         "bundle-download", "agents/{agent}/bundle/download", views.download_bundle, section=AGENT,
@@ -70,7 +70,7 @@ def register_admin_pages(pages: AdminPages) -> None:
     )  # fmt: skip
     pages.register(
         "bundles", "bundles", views.list_bundles, submit=views.change_bundles, label="Bundles",
-        priority=72, takes_file=True,
+        priority=72, takes_file=True, group="administration", needs="looseleaf/list-bundles",
     )  # fmt: skip
     pages.register(
         "bundle-approval", "bundles/{agent}", views.show_approval,

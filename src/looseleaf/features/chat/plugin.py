@@ -67,6 +67,7 @@ def register_admin_pages(pages: AdminPages) -> None:
     pages.register(
         "chat", "agents/{agent}/chat", views.list_conversations,
         submit=views.start_conversation, label="Conversations", section=AGENT, priority=40,
+        group="memory", needs="datamachine/list-chat-sessions",
     )  # fmt: skip
     pages.register(
         "conversation", "agents/{agent}/chat/{session}", views.show_conversation,

@@ -59,7 +59,7 @@ def register_admin_pages(pages: AdminPages) -> None:
 
     pages.register(
         "import", "import", views.show_import, submit=views.submit_import, label="Import",
-        priority=72, takes_file=True,
+        priority=72, takes_file=True, group="administration", needs="looseleaf/preview-import",
     )  # fmt: skip
 
 

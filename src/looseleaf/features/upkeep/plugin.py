@@ -93,7 +93,7 @@ def register_admin_pages(pages: AdminPages) -> None:
 
     pages.register(
         "upkeep", "upkeep", views.show_overview, submit=views.change_upkeep, label="Upkeep",
-        priority=68,
+        priority=68, group="administration", needs="looseleaf/list-task-runs",
     )  # fmt: skip
     pages.register(
         "upkeep-prompts", "upkeep/prompts", views.show_prompts, submit=views.change_prompt,
@@ -105,11 +105,11 @@ def register_admin_pages(pages: AdminPages) -> None:
     )  # fmt: skip
     pages.register(
         "agent-upkeep", "agents/{agent}/upkeep", views.show_runs, submit=views.change_runs,
-        label="Upkeep", section=AGENT, priority=50,
+        label="Upkeep", section=AGENT, priority=50, group="work", needs="looseleaf/list-task-runs",
     )  # fmt: skip
     pages.register(
-        "lint", "agents/{agent}/lint", views.show_findings, submit=views.apply_fix, label="Lint",
-        section=AGENT, priority=55,
+        "lint", "agents/{agent}/lint", views.show_findings, submit=views.apply_fix,
+        label="Problems", section=AGENT, priority=55, group="memory",
     )  # fmt: skip
 
 

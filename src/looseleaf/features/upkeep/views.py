@@ -143,7 +143,7 @@ def show_findings(visit: Visit) -> Document | Redirect:
         "fixable": sum(finding.fixable for finding in findings),
         "rules": LINT_RULES,
     }
-    return Document("upkeep/lint.html", f"Lint of {agent}", data)
+    return Document("upkeep/lint.html", f"Problems in the pages of {agent}", data)
 
 
 def apply_fix(visit: Visit) -> Document | Redirect:
@@ -182,6 +182,14 @@ def change_prompt(visit: Visit) -> Document | Redirect:
         visit.run("looseleaf/reset-task-prompt", **place)
         return Redirect(PROMPTS_ADDRESS, "The built-in prompt is used again.")
     text = visit.form.get("prompt", "").replace("\r\n", "\n")
+    prompts: list[PromptInfo] = visit.run("looseleaf/list-task-prompts")
+    present = [
+        prompt.effective
+        for prompt in prompts
+        if (prompt.task_type, prompt.prompt_key) == tuple(place.values())
+    ]
+    if present == [text]:  # a built-in text that nobody changed goes on to follow updates
+        return Redirect(PROMPTS_ADDRESS, "The prompt has this text already; nothing was changed.")
     visit.run("looseleaf/set-task-prompt", prompt=text, **place)
     return Redirect(PROMPTS_ADDRESS, "The prompt is replaced.")
 

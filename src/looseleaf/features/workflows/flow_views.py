@@ -35,7 +35,7 @@ from looseleaf.values import value
 from looseleaf.web.admin.forms import read_selection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from looseleaf.features.workflows.documents import FlowDocument
@@ -169,6 +169,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
     is_refused = visit.form.get("action") == "steps"
     read = partial(read_flow_drafts, visit) if is_refused else draft_flow
     drafts = read(pipeline.steps, flow.step_settings)
+    between = choose_separator(flow.prompt_queue)
     data = {
         "agent": agent,
         "flow": flow,
@@ -178,7 +179,8 @@ def show_flow(visit: Visit) -> Document | Redirect:
         "pipeline": pipeline,
         "intervals": CHOICES,
         "queue_modes": QUEUE_MODES,
-        "queue": f"\n{BETWEEN}\n".join(flow.prompt_queue),
+        "queue": f"\n{between}\n".join(flow.prompt_queue),
+        "between": between,
         "steps": build_flow_forms(visit, pipeline.steps, drafts, agent.slug),
         "as_json": visit.query.get("view") == "json",
         "egress": build_policy_fields(
@@ -215,7 +217,7 @@ def change_flow(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one for
         )
         return Redirect(address, "The memory is saved. The prompt beside it shows the result.")
     if action == "queue":
-        prompts = split_prompts(form.get("queue", ""))
+        prompts = split_prompts(form.get("queue", ""), form.get("between") or BETWEEN)
         mode = form.get("queue_mode") or None
         visit.run("looseleaf/update-flow", **update, prompt_queue=prompts, queue_mode=mode)
         return Redirect(address, "The queue is saved.")
@@ -251,11 +253,18 @@ def change_flow(visit: Visit) -> Document | Redirect:  # noqa: PLR0911 - one for
     raise Invalid("The form does not say what to do. Press one of its buttons.")
 
 
-def split_prompts(text: str) -> list[str]:
+def choose_separator(prompts: Iterable[str]) -> str:
+    """Return the line between the prompts of a queue: of more dashes than any line of them."""
+    lines = [line.strip() for prompt in prompts for line in prompt.split("\n")]
+    longest = max((len(line) for line in lines if line and not line.strip("-")), default=0)
+    return "-" * max(len(BETWEEN), longest + 1)
+
+
+def split_prompts(text: str, between: str = BETWEEN) -> list[str]:
     """Split the text of a queue into its prompts, each of any number of lines."""
     prompts: list[list[str]] = [[]]
     for line in text.replace("\r\n", "\n").split("\n"):
-        if line.strip() == BETWEEN:
+        if line.strip() == between:
             prompts.append([])
         else:
             prompts[-1].append(line)

@@ -229,6 +229,7 @@ def register_admin_pages(pages: AdminPages) -> None:
     pages.register(
         "pipelines", "agents/{agent}/pipelines", pipeline_views.list_pipelines,
         submit=pipeline_views.create_pipeline, label="Workflows", section=AGENT, priority=50,
+        group="work",
     )  # fmt: skip
     pages.register(
         "pipeline", "agents/{agent}/pipelines/{pipeline}", pipeline_views.show_pipeline,
@@ -255,7 +256,7 @@ def _register_job_pages(pages: AdminPages) -> None:
     )
     pages.register(
         "agent-jobs", "agents/{agent}/jobs", job_views.list_jobs, label="Jobs", section=AGENT,
-        priority=52,
+        group="work", priority=52,
     )  # fmt: skip
     register_below = partial(pages.register, section=AGENT, parent="agent-jobs")
     address = "agents/{agent}/jobs/{job}"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.web.http.request_log import RecentRequests
 
+ADMINISTRATION = "administration"
 LAYERED = "agents/{agent}/%s/{layer}/{file:path}"
 
 
@@ -25,6 +26,7 @@ def register_pages(site: AdminPages, recent: RecentRequests) -> None:
         submit=start.write_fact,
         label="First steps",
         priority=90,
+        needs="memory_long_term_add",
     )
     site.register("search", "search", start.search)
     site.register("shortcuts", "shortcuts", start.list_shortcuts)
@@ -45,17 +47,18 @@ def _register_agent_settings(site: AdminPages) -> None:
     site.register(
         "agent-settings", "agents/{agent}/settings", agents.show_settings,
         submit=agents.change_settings, label="Settings", section=AGENT, priority=80,
+        needs="looseleaf/configure-agent",
     )  # fmt: skip
     site.register(
         "access", "agents/{agent}/access", agents.show_access, submit=agents.change_access,
-        label="Access", section=AGENT, priority=70,
+        label="Access", section=AGENT, priority=70, needs="looseleaf/list-tokens",
     )  # fmt: skip
 
 
 def _register_people(site: AdminPages) -> None:
     site.register(
         "people", "people", operation.list_people, submit=operation.create_person, label="People",
-        priority=60,
+        priority=60, group=ADMINISTRATION, needs="looseleaf/list-users",
     )  # fmt: skip
     site.register(
         "person",
@@ -69,18 +72,33 @@ def _register_people(site: AdminPages) -> None:
 def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
     site.register(
         "settings", "settings", operation.list_settings, submit=operation.change_setting,
-        label="Settings", priority=65,
+        label="Settings", priority=65, group=ADMINISTRATION, needs="looseleaf/list-settings",
     )  # fmt: skip
-    site.register("audit", "audit", operation.list_audit, label="Audit", priority=70)
-    site.register("health", "health", operation.show_health, label="Health", priority=75)
+    site.register(
+        "audit", "audit", operation.list_audit, label="Audit", priority=70, group=ADMINISTRATION,
+        needs="looseleaf/list-audit",
+    )  # fmt: skip
+    site.register(
+        "health", "health", operation.show_health, label="Health", priority=75,
+        group=ADMINISTRATION, needs="looseleaf/check-workspace",
+    )  # fmt: skip
     show_requests = partial(operation.list_requests, recent)
-    site.register("requests", "requests", show_requests, label="Requests", priority=80)
+    site.register(
+        "requests", "requests", show_requests, label="Requests", priority=80,
+        group=ADMINISTRATION, needs="looseleaf/list-audit",
+    )  # fmt: skip
 
 
 def _register_agent_pages(site: AdminPages) -> None:
     site.register("agent", "agents/{agent}", agents.show_agent, section=AGENT, parent="pages")
     site.register(
-        "pages", "agents/{agent}/pages", pages.list_pages, label="Pages", section=AGENT, priority=10
+        "pages",
+        "agents/{agent}/pages",
+        pages.list_pages,
+        label="Pages",
+        section=AGENT,
+        priority=10,
+        group="memory",
     )
     site.register(
         "page", LAYERED % "pages", pages.read_page, submit=pages.change_page, section=AGENT,
@@ -100,7 +118,7 @@ def _register_agent_pages(site: AdminPages) -> None:
 def _register_prompt_pages(site: AdminPages) -> None:
     site.register(
         "prompt", "agents/{agent}/prompt", prompt.show_prompt, label="What it sees", section=AGENT,
-        priority=20,
+        priority=20, group="memory",
     )  # fmt: skip
     site.register(
         "prompt-comparison", "agents/{agent}/prompt/compare", prompt.compare_prompts,
@@ -108,5 +126,5 @@ def _register_prompt_pages(site: AdminPages) -> None:
     )  # fmt: skip
     site.register(
         "journal", "agents/{agent}/journal", journal.show_journal, submit=journal.change_journal,
-        label="Journal", section=AGENT, priority=30,
+        label="Journal", section=AGENT, priority=30, group="memory",
     )  # fmt: skip

@@ -19,6 +19,7 @@ from looseleaf.errors.operations import Unauthenticated
 from looseleaf.plugins.admin_pages import (
     AGENT,
     BASE,
+    GROUPS,
     WORKSPACE,
     AdminPages,
     Document,
@@ -139,6 +140,15 @@ class Link:
     is_here: bool
 
 
+@value
+class LinkGroup:
+    """A group of the navigation: its title, its links, and whether it is about the agent."""
+
+    title: str
+    links: tuple[Link, ...]
+    is_of_agent: bool
+
+
 @value(kw_only=True)
 class Frame:
     """The data that every template has besides its own."""
@@ -148,8 +158,7 @@ class Frame:
     agent: AgentRecord | None  # the agent that the page is about
     agents: tuple[AgentRecord, ...]  # in the side bar
     agent_count: int
-    agent_links: tuple[Link, ...]
-    workspace_links: tuple[Link, ...]
+    groups: tuple[LinkGroup, ...]  # of the menu
     query: str  # in the search box
     csrf: str
     static: str
@@ -172,8 +181,7 @@ def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: s
         agent=agent,
         agents=_choose_side_agents(agents, agent),
         agent_count=len(agents),
-        agent_links=_build_links(pages, page, AGENT, agent.slug) if agent else (),
-        workspace_links=_build_links(pages, page, WORKSPACE, ""),
+        groups=_build_groups(pages, page, visit, agent),
         query=visit.query.get("q", "") if page is not None and page.name == "search" else "",
         csrf=csrf,
         static=f"/static/{compute_version()}",
@@ -194,13 +202,37 @@ def _choose_side_agents(
     return tuple(side_agents)
 
 
-def _build_links(
-    pages: AdminPages, page: AdminPage | None, section: str, agent: str
-) -> tuple[Link, ...]:
-    return tuple(
-        Link(entry.label, entry.link(agent), page is not None and _is_part(page, entry))
-        for entry in pages.labelled(section)
-    )
+GROUP_TITLES = {
+    "memory": "{agent}",
+    "work": "Work of {agent}",
+    AGENT: "About {agent}",
+    WORKSPACE: "Workspace",
+    "administration": "Administration",
+}
+
+
+def _build_groups(
+    pages: AdminPages, page: AdminPage | None, visit: Visit, agent: AgentRecord | None
+) -> tuple[LinkGroup, ...]:
+    """Build the menu, with only what the signed-in person may do."""
+    groups = []
+    for group, section in GROUPS.items():
+        subject = agent if section == AGENT else None
+        if section == AGENT and subject is None:
+            continue
+        links = tuple(
+            Link(
+                entry.label,
+                entry.link(subject.slug if subject else ""),
+                page is not None and _is_part(page, entry),
+            )
+            for entry in pages.labelled(section)
+            if entry.group == group and (not entry.needs or visit.may(entry.needs, subject))
+        )
+        if links:
+            title = GROUP_TITLES[group].format(agent=subject.name if subject else "")
+            groups.append(LinkGroup(title, links, subject is not None))
+    return tuple(groups)
 
 
 def _is_part(page: AdminPage, entry: AdminPage) -> bool:

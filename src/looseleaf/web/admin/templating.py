@@ -102,7 +102,7 @@ def find_activity(revision: Revision) -> tuple[str, str] | None:
     if revision.activity == "job" and number.isascii() and number.isdecimal():
         return f"job {number}", f"/admin/jobs/{number}"
     if revision.activity == "session" and identifier:
-        return "conversation", f"/admin/conversations/{quote(identifier, safe='')}"
+        return "a conversation", f"/admin/conversations/{quote(identifier, safe='')}"
     return None
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from looseleaf.access.principals import CAPABILITIES, EVERYTHING, ROLES, WRITE_USER_PAGES
-from looseleaf.errors import Conflicted, InvalidArgument
+from looseleaf.errors import Conflicted, InvalidArgument, LooseleafError
 from looseleaf.errors.pages import DailyMemoryOff, LossRefused, NotEditable
 
 if TYPE_CHECKING:
@@ -229,5 +229,5 @@ def remove_commands(message: str) -> str:
 
 def find_way_out(error: Exception) -> tuple[str, str]:
     """Return the link of an error's page: its words and its address."""
-    noun = str(getattr(error, "code", "")).partition("_")[0]
+    noun = error.code.partition("_")[0] if isinstance(error, LooseleafError) else ""
     return _WAYS_OUT.get(noun, ("Show the agents", "/admin"))

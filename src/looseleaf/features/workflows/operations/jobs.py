@@ -100,7 +100,8 @@ def list_schedules(context: Context) -> list[ScheduleInfo]:
     states = jobs_of(context.parts).schedule_states.list()
     visible = [entry for entry in entries if _is_visible(context, entry)]
     # A flow is also run by hand, on its page and by other surfaces, which no schedule knows of.
-    newest = jobs_of(context.parts).jobs.find_newest([entry.flow_id for entry in visible])
+    flows = [entry.flow_id for entry in visible if entry.flow_id]
+    newest = jobs_of(context.parts).jobs.find_newest(flows)
     return [
         _describe(context, entry, states.get(entry.id), newest.get(entry.flow_id, (0, 0.0)))
         for entry in visible

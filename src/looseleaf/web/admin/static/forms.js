@@ -15,7 +15,8 @@ function listForms() {
 }
 
 function keyOf(form) {
-  return `${PREFIX}${form.getAttribute("action") || place} ${form.dataset.form}`;
+  const address = new URL(form.getAttribute("action") ?? "", location.href);
+  return `${PREFIX}${address.pathname}${address.search} ${form.dataset.form}`;
 }
 
 function listFields(form) {

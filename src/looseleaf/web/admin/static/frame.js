@@ -1,5 +1,5 @@
 // Keyboard shortcuts, the help sheet and copy buttons; every page works without them.
-const PLACE = ".side ul[aria-labelledby='side-agent'] a";
+const PLACE = ".side .of-agent a";
 const GO = { a: "/admin", p: `${PLACE}[href$='/pages']`, s: `${PLACE}[href$='/prompt']`, j: `${PLACE}[href$='/journal']`, c: `${PLACE}[href$='/chat']` };
 const search = document.getElementById("search");
 const sheet = document.getElementById("shortcuts");

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from looseleaf.access.principals import ROLES, WRITE_USER_PAGES
 from looseleaf.catalog.tool_access import MODEL_TOOLS, list_tool_categories
-from looseleaf.errors import Forbidden, Invalid, LooseleafError
+from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.memory.pages import MAIN
 from looseleaf.operations.agents import AgentSummary
 from looseleaf.plugins.admin_pages import Document, Redirect
@@ -176,7 +176,7 @@ def show_access(visit: Visit) -> Document | Redirect:
     """Show the roles and the tokens, as far as the signed-in person may see them."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     is_admin = visit.context.principal.role_on(agent.id, agent.owner) == "admin"
-    tokens = _list_tokens(visit, agent.slug)
+    tokens = _list_tokens(visit, agent)
     data = {
         "agent": agent,
         "grants": visit.run("looseleaf/list-grants", agent=agent.slug) if is_admin else None,
@@ -190,12 +190,11 @@ def show_access(visit: Visit) -> Document | Redirect:
     return Document("agents/access.html", "Access", data)
 
 
-def _list_tokens(visit: Visit, agent: str) -> list[TokenInfo] | None:
+def _list_tokens(visit: Visit, agent: AgentRecord) -> list[TokenInfo] | None:
     """List the tokens, valid ones first, or None if they may not be seen."""
-    try:
-        tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", agent=agent)
-    except Forbidden:
+    if not visit.may("looseleaf/list-tokens", agent):
         return None
+    tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", agent=agent.slug)
     return sorted(tokens, key=lambda token: (bool(token.ended), -token.created))
 
 
@@ -428,12 +427,11 @@ def _build_document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | N
 
 def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> ConfigPreview | None:
     """Preview a configuration, or None if the signed-in person may not change it."""
-    try:
-        preview: ConfigPreview = visit.run(
-            "looseleaf/preview-agent-config", agent=agent.slug, config=config
-        )
-    except Forbidden:
+    if not visit.may("looseleaf/preview-agent-config", agent):
         return None
+    preview: ConfigPreview = visit.run(
+        "looseleaf/preview-agent-config", agent=agent.slug, config=config
+    )
     return preview
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from looseleaf.access.principals import CAPABILITIES, authorize
-from looseleaf.errors import Forbidden, Invalid
+from looseleaf.errors import Invalid
 from looseleaf.memory.provenance import ACTOR_KINDS
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.settings import FILE
@@ -84,10 +84,9 @@ def show_person(visit: Visit) -> Document | Redirect:
 
 def _list_grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
     """List the roles of a user on agents, empty if the list is not allowed."""
-    try:
-        grants: list[GrantInfo] = visit.run("looseleaf/list-grants", user=user.id)
-    except Forbidden:
+    if not visit.may("looseleaf/list-grants"):
         return []
+    grants: list[GrantInfo] = visit.run("looseleaf/list-grants", user=user.id)
     return grants
 
 
