@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from looseleaf import Workspace
 from looseleaf.features.workflows.artifacts import MASK, SecretMask, is_secret_key, split_key
+from looseleaf.features.workflows.jobs.runtime import JobRuntime
+from looseleaf.features.workflows.parts import jobs_of
 
 HIDDEN = "correct-horse-battery"
 
@@ -107,3 +112,17 @@ def test_keys_are_split_into_words() -> None:
     """Camel case, dashes, underscores and capitals."""
     assert split_key("X-apiKey_IDToken2") == ("x", "api", "key", "id", "token", "2")
     assert not is_secret_key(split_key("keynote"))
+
+
+def test_a_job_masks_the_keys_of_its_providers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception of a step may quote any key that the workspace has, whatever it looks like."""
+    Workspace.create(tmp_path, agent="ada").close()
+    with (tmp_path / "looseleaf.toml").open("a") as file:
+        file.write('[providers.mine]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    monkeypatch.setenv("LOOSELEAF_KEY_MINE", "correct horse battery")
+    with Workspace.open(tmp_path) as workspace:
+        runtime = cast("JobRuntime", jobs_of(workspace))
+        mask = runtime._open_job_parts().mask
+    assert mask("ValueError: correct horse battery is refused") == f"ValueError: {MASK} is refused"
