@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.blame import Blame
-    from looseleaf.memory.history import History, PackedVersions, PageVerdict, Revision
+    from looseleaf.memory.history import (
+        Blame,
+        History,
+        PackedVersions,
+        PageVerdict,
+        Revision,
+    )
     from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import (

@@ -19,19 +19,6 @@ MOST_REMOVED = 4_096  # removed lines whose owners are remembered, for texts tha
 _BULLETS = ("- ", "* ", "+ ")
 
 
-@value
-class Blame:
-    """A page and, for each of its lines, the revision that brought the line."""
-
-    content: bytes
-    revisions: tuple[Revision, ...]
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of the page, without their ends."""
-        return split_lines(self.content)
-
-
 @value(kw_only=True)
 class BlamedLine:
     """A line of a page and the change that brought it.
@@ -156,7 +143,9 @@ def blame_lines(history: History, scope: Scope, number: int | None = None) -> li
     blame = history.blame(scope, number)
     traced = _Moves(history, scope)
     lines = []
-    for place, (text, revision) in enumerate(zip(blame.lines, blame.revisions, strict=True), 1):
+    for place, (text, revision) in enumerate(
+        zip(split_lines(blame.content), blame.revisions, strict=True), 1
+    ):
         file, source = traced.find(scope.filename, text, revision)
         lines.append(
             BlamedLine(
@@ -210,7 +199,9 @@ class _Moves:
             blame = self.history.blame(scope, number)
         except RevisionMissing:
             return {}
-        return dict(zip(map(normalize_line, blame.lines), blame.revisions, strict=True))
+        return dict(
+            zip(map(normalize_line, split_lines(blame.content)), blame.revisions, strict=True)
+        )
 
 
 def split_lines(content: bytes) -> list[str]:

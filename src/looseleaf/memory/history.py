@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol, TypeGuard
 
-    from looseleaf.memory.blame import Blame
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import Change, Deleted, Retention, Written
 
@@ -63,6 +62,14 @@ class Revision:
             self.origin,  # type: ignore[arg-type]
             self.reason,
         )
+
+
+@value
+class Blame:
+    """A page and, for each of its lines, the revision that brought the line."""
+
+    content: bytes
+    revisions: tuple[Revision, ...]
 
 
 @value

@@ -10,8 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.memory.blame import Blame
-    from looseleaf.memory.history import History, Revision
+    from looseleaf.memory.history import Blame, History, Revision
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranking import Counts, Filter, Index, PastFinder, RankedPage
     from looseleaf.memory.store import Change, Retention, Store

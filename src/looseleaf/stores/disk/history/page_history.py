@@ -7,7 +7,13 @@ import os
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext
-from looseleaf.memory.history import PackedVersions, Revision, ShownTime, list_outlived_revisions
+from looseleaf.memory.history import (
+    Blame,
+    PackedVersions,
+    Revision,
+    ShownTime,
+    list_outlived_revisions,
+)
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, encode_provenance, revision_of
@@ -16,7 +22,6 @@ from looseleaf.times import format_microseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.memory.blame import Blame
     from looseleaf.memory.history import PageVerdict
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.stores.disk.history.log_line import Line
@@ -150,7 +155,7 @@ class DiskHistory:
 
     def blame(self, scope: Scope, number: int | None = None) -> Blame:
         """Return a version of a page, the present one if `number` is None, with who wrote it."""
-        from looseleaf.memory.blame import Blame, LineOwners
+        from looseleaf.memory.blame import LineOwners
         from looseleaf.stores.disk.history.line_owners import follow_log
 
         newest = self.latest(scope)  # an outside edit that is not logged yet, too
