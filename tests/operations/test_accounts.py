@@ -218,7 +218,7 @@ def test_a_token_is_listed_without_its_secret_and_ended(home: Workspace) -> None
     assert {item["id"] for item in invoke(bob, "looseleaf/list-tokens")} == {made["id"], own["id"]}
     with pytest.raises(Forbidden):
         invoke(person(home, EVE), "looseleaf/list-tokens", {"user": "bob"})
-    for identity in (made["id"], "0000", "\0"):
+    for identity in (made["id"], "0000"):
         with pytest.raises(CredentialMissing):
             invoke(person(home, EVE), "looseleaf/revoke-token", {"id": identity})
     holder(home, made)
