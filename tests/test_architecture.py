@@ -105,6 +105,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("stores/disk/shelf_folders.py", "ctypes"): "the same, and one that reads many pages",
     ("memory/pages.py", "looseleaf.memory.hidden_characters.*"): "most pages are plain",
     ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
+    ("memory/pages.py", "difflib.*"): "only a misspelled name needs it",
     (
         "memory/search/ranking.py",
         "looseleaf.memory.comments.*",
@@ -231,8 +232,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/command_line.py", "looseleaf.*"): "a command of the core needs no feature and no plugin",
     ("cli/commands/*.py", "looseleaf.*"): "--help needs no workspace, no server and no operation",
     ("features/*commands.py", "looseleaf.*"): "the same",
-    ("cli/command_line.py", "difflib"): "only a misspelled word needs it",
-    ("catalog/tool_access.py", "difflib.*"): "the same",
+    ("catalog/tool_access.py", "difflib.*"): "only a misspelled word needs it",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
     (
@@ -259,6 +259,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "features/workflows/documents.py",
         "looseleaf.features.workflows.schedules.*",
     ): "the same: a parser of cron",
+    ("operations/settings.py", "difflib.*"): "only a misspelled name needs it",
+    ("operations/settings.py", "looseleaf.stores.disk.create.*"): "a parser, for a rare change",
     ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",
     ("operations/daily.py", "looseleaf.memory.daily.*"): "the same",
     ("catalog/declaration.py", "looseleaf.catalog.page_access.*"): "only agents have a policy",

@@ -63,7 +63,11 @@ class Workspace:
         self.registry_for = self._hooks.registry_for
         self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
-            self._store_for, self.registry, report=self.report, max_bytes=settings.max_page_bytes
+            self._store_for,
+            self.registry,
+            report=self.report,
+            max_bytes=settings.max_page_bytes,
+            name_agent=self.agents.slug_of,
         )
         for plugin, listener in self._hooks.listeners("on_memory_changed", "event"):
             self.pages.on_change(listener, owner=f"The plugin {plugin}")

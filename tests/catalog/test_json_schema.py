@@ -74,6 +74,7 @@ CALLS: list[Call] = [
     ("looseleaf/find-pages", {"words": "walk"}),
     ("datamachine/search-agent-memory", {"query": "walk"}),
     ("datamachine/search-agent-memory", {"query": "walk with the plan"}),
+    ("looseleaf/list-recent", {"since": "2001-01-01"}),
     ("looseleaf/page-history", {"file": "plan.md"}),
     ("looseleaf/page-diff", {"file": "plan.md", "before": "1"}),
     ("looseleaf/blame-page", {"file": "plan.md"}),

@@ -50,6 +50,7 @@ class Bounds(NamedTuple):
 LIMITS = {
     "datamachine/list-chat-sessions": Bounds(1, MOST_LISTED),
     "datamachine/get-jobs": Bounds(1, MOST_LISTED),
+    "looseleaf/list-recent": Bounds(1, MOST_LISTED),
     "looseleaf/list-task-runs": Bounds(1, MOST_RUNS),
     "looseleaf/blame-page": Bounds(1, MOST_BLAMED, needed={"file": "short.md"}),
     "looseleaf/search-chat-sessions": Bounds(1, MOST_FOUND, needed={"query": "word"}),

@@ -125,8 +125,8 @@ def test_a_page_that_is_gone_is_missed(workspace: Workspace) -> None:
     shutil.rmtree(Path(workspace.root, ".looseleaf/history/agent-1/n.md"))
     Path(workspace.root, "agents/ada/SOUL.md").unlink()
     details = [item.detail for item in faults(workspace) if item.check == "pages"]
-    assert any("n.md: its history is missing" in item for item in details)
-    assert any("SOUL.md: the page is missing" in item for item in details)
+    assert any("n.md in the pages of agent ada: its history is missing" in item for item in details)
+    assert any("SOUL.md in the pages of agent ada: the page is missing" in item for item in details)
 
 
 def test_verifying_reads_every_version(workspace: Workspace) -> None:

@@ -279,6 +279,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/list-users": WORKSPACE,
     "looseleaf/blame-page": PAGE,
     "looseleaf/page-diff": PAGE,
+    "looseleaf/list-recent": AGENT,
     "looseleaf/page-history": PAGE,
     "looseleaf/plan-bundle": WORKSPACE,
     "looseleaf/preview-agent-config": AGENT,

@@ -218,7 +218,7 @@ def resolve_only_active(records: Sequence[AgentRecord]) -> AgentRecord:
     if len(active) > 1:
         raise AgentAmbiguous(tuple(record.slug for record in active))
     if not active:
-        raise AgentMissing("(default)", tuple(record.slug for record in records))
+        raise AgentMissing(None, tuple(record.slug for record in records))
     return active[0]
 
 

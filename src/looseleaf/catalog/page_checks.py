@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import sqlite3
 import stat
 import sys
@@ -402,7 +403,8 @@ def check_permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
         if status.st_uid != user and not group_writable:
             foreign.append(os.path.relpath(path, root))
     if open_to_others:
-        advice = f"To close it to others: chmod -R {'o-rwx' if group_writable else 'go-rwx'} on it."
+        mode = "o-rwx" if group_writable else "go-rwx"
+        advice = f"To close it to others: chmod -R {mode} {shlex.quote(root)}"
         yield Finding(
             "permissions", "warning", f"others may use {_join_names(open_to_others)}", advice
         )

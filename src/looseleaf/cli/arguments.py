@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -206,6 +207,19 @@ def complete_pages(
     return _complete(ctx, incomplete, list_pages)
 
 
+class NumberRange(click.IntRange):
+    """A whole number within bounds; the message of a wrong one says the bounds."""
+
+    def __init__(self, least: int, most: int | None = None) -> None:
+        super().__init__(least, most)
+        bounds = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        self.name = f"whole number {bounds}"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
+        """Return the letter that stands for the number in a help."""
+        return "N"
+
+
 def _store_option(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value is not None:
         setattr(ctx.ensure_object(SharedOptions), str(param.name), value)
@@ -326,6 +340,20 @@ def parse_target(names: tuple[str, ...], *, page: bool, position: int | None) ->
             )
         raise click.UsageError("Which section? Name it, or add --position.")
     return Target(names[0] if has_page else MAIN, section, position)
+
+
+def require_content(words: tuple[str, ...], command_path: str) -> None:
+    """Refuse a single word that is meant as a place or as a content: the other one is missing."""
+    if len(words) != 1:
+        return
+    word = shlex.quote(words[0])
+    advice = f"looseleaf {command_path} {word} CONTENT"
+    if is_page(words[0]):
+        raise click.UsageError(f"The content is missing: {advice}")
+    raise click.UsageError(
+        f"The content is missing, or the section it belongs to: {advice}, or "
+        f"looseleaf remember {word}"
+    )
 
 
 def split_content(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.argv import find_value, move_options, split_options, wants_json
+from looseleaf.cli.argv import SHARED_OPTIONS, find_value, move_options, split_options, wants_json
 from looseleaf.cli.output import FAILED, USAGE, complain, count_columns, run_command, warn
 from looseleaf.errors import LooseleafError, WorkspaceMissing
 from looseleaf.plugins.commands import Commands, is_command_name, register_core_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from click.shell_completion import CompletionItem
@@ -108,7 +109,7 @@ class Command(click.Command):
         for option in options if not ctx.resilient_parsing else ():
             name = option.partition("=")[0]
             if name not in takes_value:
-                ctx.fail(_describe_unknown("option", name, takes_value))
+                ctx.fail(_describe_unknown_option(name, takes_value))
             if takes_value.get(option):
                 ctx.fail(f"Option {option!r} needs a value.")
         return super().parse_args(ctx, [*options, "--", *content])
@@ -168,9 +169,9 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest a similar one."""
+        """Find the command, or suggest the one that was meant."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            ctx.fail(_describe_unknown("command", args[0], self.list_commands(ctx)))
+            ctx.fail(self._describe_unknown_command(ctx, args[0]))
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -190,7 +191,12 @@ class Group(click.Group):
         args = move_options(args)
         if (not args or args[0] == "-h") and not ctx.resilient_parsing:
             args = ["--help"]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            names = {*SHARED_OPTIONS, "--help", "--version"}
+            problem = _describe_unknown_option(error.option_name, names)
+            raise click.UsageError(problem, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands, importing none of the registered ones."""
@@ -210,6 +216,11 @@ class Group(click.Group):
         for entry in table_of(ctx).list_below(path) if path is not None else ():
             summaries.setdefault(entry.name.rpartition(" ")[2], entry.summary)
         return summaries
+
+    def _describe_unknown_command(self, ctx: click.Context, name: str) -> str:
+        from looseleaf.cli.suggestions import describe_unknown_command
+
+        return describe_unknown_command(name, self._path_of(ctx) or "", self.list_commands(ctx))
 
     def _import_more(self) -> None:
         for target in self._more:
@@ -233,6 +244,13 @@ class TopGroup(Group):
         """Record the workspace, whose plugins may have commands."""
         ctx.meta[_TABLE] = CommandTable(find_value(args, "--root"), _report_problem)
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands of a first day, all commands, and then the options."""
+        with formatter.section("On the first day"):
+            formatter.write_dl(FIRST_DAY, col_max=_WIDEST_COMMAND)
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
     def _path_of(self, ctx: click.Context) -> str | None:  # noqa: ARG002 - as any group
         return ""
@@ -262,12 +280,18 @@ class DefaultGroup(Group):
     def _default_command(self) -> click.Command:
         return next(iter(self.commands.values()))
 
+    def _takes_words(self, ctx: click.Context) -> bool:
+        params = self._default_command.get_params(ctx)
+        return any(isinstance(param, click.Argument) for param in params)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the first command if the words after the shared options name none."""
         word = next(iter(move_options(args)), "")
         if ctx.resilient_parsing and not word:
             return super().parse_args(ctx, args)  # complete the commands of the group
         is_named = word in ("-h", "--help", "--version") or self.get_command(ctx, word) is not None
+        if word and not word.startswith("-") and not self._takes_words(ctx):
+            is_named = True  # a misspelled command, which is reported as one
         return super().parse_args(
             ctx, args if is_named else [str(self._default_command.name), *args]
         )
@@ -294,18 +318,17 @@ def _summarize(entry: click.Command) -> str:
     return entry.short_help or (entry.help or "").partition("\n")[0]
 
 
-def _describe_unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    import difflib
+def _describe_unknown_option(name: str, names: Collection[str]) -> str:
+    from looseleaf.cli.suggestions import describe_unknown_option
 
-    matches = difflib.get_close_matches(name, names, 1)
-    return f"No such {kind} {name!r}." + (f" Did you mean {matches[0]}?" if matches else "")
+    return describe_unknown_option(name, names)
 
 
 def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, ...]) -> None:
     if lines:
         with formatter.section(title):
             for line in lines:
-                formatter.write(f"{'':{formatter.current_indent}}{line.strip()}\n")
+                formatter.write(f"{'':{formatter.current_indent}}{line.rstrip()}\n")
 
 
 def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Command]:
@@ -320,13 +343,30 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Comm
     return make
 
 
+def build_shortcut(found: Command) -> Command:
+    """Return a command of `looseleaf memory` as it is typed without that word."""
+    shortcut = copy.copy(found)
+    shortcut.examples = tuple(
+        example.replace("looseleaf memory ", "looseleaf ") for example in found.examples
+    )
+    return shortcut
+
+
 # The whole command line, and the function that runs a command.
 
 
 HELP_WIDTH = 80
+_WIDEST_COMMAND = 40
+FIRST_DAY = (
+    ("looseleaf init", "Turn this folder into a workspace."),
+    ("looseleaf mcp install --client NAME", "Give a coding agent this memory."),
+    ('looseleaf remember "A fact"', "Write down a fact."),
+    ('looseleaf search "fact"', "Find it again."),
+    ("looseleaf recent", "See what was learned lately."),
+)
 NOTES = """\
 Options before or after any command that takes them:
---root FOLDER    the workspace; else LOOSELEAF_ROOT, the nearest above, your own
+--root FOLDER    the workspace; else LOOSELEAF_ROOT, the nearest above, yours
 --agent ID|SLUG  the agent; else LOOSELEAF_AGENT, the default or the only one
 --format json    one JSON document instead of text for people
 --help           what a command does, with examples
@@ -335,7 +375,7 @@ On a server instead of a folder of this machine:
 --remote URL       its address; else LOOSELEAF_REMOTE
 --token-file FILE  a file with the token, or - for standard input;
                    else LOOSELEAF_TOKEN
---token TOKEN      the token itself, which every user of this machine can see
+--token TOKEN      the token itself, which all users of this machine can see
 --insecure         allow plain http to another machine
 
 Exit codes:
@@ -370,7 +410,10 @@ def run(argv: list[str]) -> int:
             return exit_request.exit_code
         except click.UsageError as error:
             command_path = error.ctx.command_path if error.ctx else "looseleaf"
-            complain(f"{error.format_message()} Try: {command_path} --help", as_json=as_json)
+            # Choices stand on lines of their own in the messages of click.
+            problem = " ".join(error.format_message().split())
+            end = "" if problem.endswith((".", "?")) else "."
+            complain(f"{problem}{end} Try: {command_path} --help", as_json=as_json)
             return USAGE
         except click.ClickException as error:
             complain(error.format_message(), as_json=as_json)

@@ -114,13 +114,14 @@ class TooLarge(Invalid):
 
 
 class PageMissing(NotFound):
-    """There is no such page."""
+    """There is no such page; `candidates` names pages that are spelled like it."""
 
     code = "page_missing"
 
-    def __init__(self, filename: str, place: str = "") -> None:
-        self.filename = filename
-        super().__init__(f"There is no page {filename}{' in ' + place if place else ''}.")
+    def __init__(self, filename: str, place: str = "", candidates: tuple[str, ...] = ()) -> None:
+        self.filename, self.candidates = filename, candidates
+        advice = f" Did you mean {' or '.join(candidates)}?" if candidates else ""
+        super().__init__(f"There is no page {filename}{' in ' + place if place else ''}.{advice}")
 
 
 class SectionMissing(NotFound):
@@ -285,7 +286,11 @@ class AgentMissing(NotFound):
     ) -> None:
         self.agent, self.candidates = agent, candidates
         names = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
-        problem = f"User {user} has no active agent" if user else f"There is no agent {agent!r}"
+        problem = "No agent is named, and none is active"
+        if user:
+            problem = f"User {user} has no active agent"
+        elif agent not in (None, ""):
+            problem = f"There is no agent {agent!r}"
         super().__init__(f"{problem}. Available agents: {names}.{hint}")
 
 
@@ -298,7 +303,8 @@ class AgentAmbiguous(Ambiguous):
         self.candidates = candidates
         super().__init__(
             f"Which agent? Name one of: {', '.join(candidates)} (--agent or LOOSELEAF_AGENT in a "
-            "terminal, agent in a request), or set default_agent in looseleaf.toml."
+            "terminal, agent in a request). To make one the default: looseleaf settings set "
+            f"default_agent {candidates[0]}"
         )
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from looseleaf.errors import Conflicted
-from looseleaf.errors.pages import NotEditable, NotText, PageMissing, Protected, TooLarge
+from looseleaf.errors.pages import (
+    AgentMissing,
+    NotEditable,
+    NotText,
+    PageMissing,
+    Protected,
+    TooLarge,
+)
 from looseleaf.memory import sections
 from looseleaf.memory.store import (
     ABSENT,
@@ -39,6 +46,7 @@ else:
 
 
 MAX_PAGE_BYTES = 10_000_000
+_ALIKE = 0.7  # the least likeness of a page's name to a misspelled one
 _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tabs and line ends
 
 
@@ -77,11 +85,12 @@ class MemoryPages:
         *,
         report: Callable[[str, Exception], None],
         max_bytes: int = MAX_PAGE_BYTES,
+        name_agent: Callable[[int], str] = str,
     ) -> None:
         self.store_for = store_for
         self.registry = registry
         self.max_bytes = max_bytes
-        self._report = report
+        self._report, self._name_agent = report, name_agent
         self._listeners: list[tuple[str, Listener]] = []
 
     def on_change(self, listener: Listener, *, owner: str = "") -> None:
@@ -96,8 +105,37 @@ class MemoryPages:
         """Read a page, or raise `PageMissing`."""
         page = self.read(scope)
         if isinstance(page, Missing):
-            raise PageMissing(scope.filename, scope.place)
+            raise self.build_missing_error(scope)
         return page
+
+    def build_missing_error(self, scope: Scope) -> PageMissing:
+        """Build the error for a missing page, with the pages of the shelf that are spelled like it.
+
+        Registered pages are among them, even if they stand on another shelf.
+        """
+        from difflib import get_close_matches
+
+        entries = self.store_for(scope).list_layer(scope.shelf)
+        names = {entry.filename for entry in entries} | {
+            file.filename for file in self.registry.files() if file.layer != scope.layer
+        }
+        by_stem = {_stem_of(name): name for name in sorted(names) if name != scope.filename}
+        alike = get_close_matches(_stem_of(scope.filename), by_stem, 2, _ALIKE)
+        candidates = tuple(by_stem[stem] for stem in alike)
+        return PageMissing(scope.filename, self.name_shelf(scope.shelf), candidates)
+
+    def name_shelf(self, shelf: Shelf) -> str:
+        """Name a shelf in words for a message, an agent by its slug."""
+        if not shelf.agent_id:
+            user_pages = f"the pages of user {shelf.user_id}"
+            return user_pages if shelf.user_id else f"the {shelf.layer} pages"
+        try:
+            name = self._name_agent(shelf.agent_id)
+        except AgentMissing:
+            name = str(shelf.agent_id)  # only its pages are left
+        if shelf.user_id:
+            return f"what agent {name} knows about user {shelf.user_id}"
+        return f"the pages of agent {name}"
 
     def text(self, scope: Scope) -> str:
         """Read a page's text, or raise `PageMissing`."""
@@ -139,7 +177,7 @@ class MemoryPages:
         clear_change = with_version(replace(change, operation="clear"), if_match)
         if not self.exists(scope):
             if clear_change.precondition is None or clear_change.precondition.holds(""):
-                raise PageMissing(scope.filename, scope.place)
+                raise self.build_missing_error(scope)
             return Conflict(clear_change.precondition.expected, "")
         return self.write(scope, b"", change=clear_change)
 
@@ -154,7 +192,7 @@ class MemoryPages:
         require_version(scope, deletion)
         outcome = delete_version(self.store_for(scope), scope, deletion)
         if isinstance(outcome, Missing):
-            raise PageMissing(scope.filename, scope.place)
+            raise self.build_missing_error(scope)
         if isinstance(outcome, Deleted):
             self._tell(Changed(scope, deletion, "", outcome.previous, 0, outcome.revision))
         return outcome
@@ -220,7 +258,7 @@ class MemoryPages:
         require_version(scope, edit_change)
         if not self.exists(scope):
             require_condition(scope, edit_change, "")
-            raise PageMissing(scope.filename, scope.place)
+            raise self.build_missing_error(scope)
 
         def cut(page: str) -> str:
             return sections.delete_section(page, name, position=position)
@@ -317,6 +355,10 @@ class MemoryPages:
                 listener(event)
             except Exception as error:  # noqa: BLE001 - the change is done; a listener cannot undo it
                 self._report(f"{owner} failed after {event.scope.filename} was changed", error)
+
+
+def _stem_of(filename: str) -> str:
+    return filename.rpartition(".")[0].lower()
 
 
 def decode_text(filename: str, content: bytes) -> str:

@@ -204,14 +204,6 @@ class Scope:
         """The identity as one string, for logs and database keys."""
         return f"{self.layer}:{self.user_id}:{self.agent_id}:{self.filename}"
 
-    @property
-    def place(self) -> str:
-        """The shelf of the page in words, for messages."""
-        places = {"shared": "the shared pages", "network": "the network's pages"}
-        if self.layer == "principal":
-            return f"what agent {self.agent_id} knows about user {self.user_id}"
-        return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")
-
 
 def _format_shelf_name(place: Shelf | Scope) -> str:
     if place.layer == "principal":

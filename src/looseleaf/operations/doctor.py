@@ -243,15 +243,17 @@ def _check_pages(run: CheckRun) -> Iterator[Finding]:
         with_history = set(context.history.pages(shelf))
         scopes += [shelf.page(name) for name in sorted(present | with_history)]
         names = context.history.missing(shelf)
-        faults += [(f"{shelf.name}:{name}", "its history is missing") for name in names]
-    edited_keys, versions = [], 0
+        faults += [
+            (_name_page(context, shelf.page(name)), "its history is missing") for name in names
+        ]
+    edited_names, versions = [], 0
     for number, scope in enumerate(scopes, 1):
         context.parts.show_progress("Verifying", number, len(scopes))
         verdict = context.history.verify(scope, is_core=_is_core(context, scope))
         versions += verdict.versions
-        faults += [(scope.key, fault) for fault in verdict.faults]
-        edited_keys += [scope.key] if verdict.edited_outside else []
-    yield from _build_page_findings(faults, edited_keys)
+        faults += [(_name_page(context, scope), fault) for fault in verdict.faults]
+        edited_names += [_name_page(context, scope)] if verdict.edited_outside else []
+    yield from _build_page_findings(faults, edited_names)
     total = f"{len(scopes)} pages and {versions} versions were read, {len(faults)} faults"
     yield Finding("pages", "fault" if faults else "ok", total)
 
@@ -264,24 +266,30 @@ def _check_indexes(run: CheckRun) -> Iterator[Finding]:
     for shelf in _list_shelves(run.context, run.root):
         for fault in index.verify(shelf):
             advice = "Delete .looseleaf/index: it is made anew at the next search."
-            yield Finding("index", "fault", f"{shelf.name}: {fault}", advice)
+            yield Finding(
+                "index", "fault", f"{run.context.pages.name_shelf(shelf)}: {fault}", advice
+            )
 
 
 def _build_page_findings(
-    faults: list[tuple[str, str]], edited_keys: list[str]
+    faults: list[tuple[str, str]], edited_names: list[str]
 ) -> Iterator[Finding]:
     advice = "Compare with a backup, or with the history: looseleaf memory history, restore."
-    for key, fault in faults[:_MOST]:
-        yield Finding("pages", "fault", f"{key}: {fault}", advice)
+    for name, fault in faults[:_MOST]:
+        yield Finding("pages", "fault", f"{name}: {fault}", advice)
     if len(faults) > _MOST:
         yield Finding("pages", "fault", f"{len(faults) - _MOST} more faults")
-    if edited_keys:
-        rest = f" and {len(edited_keys) - _MOST} more" if len(edited_keys) > _MOST else ""
+    if edited_names:
+        rest = f" and {len(edited_names) - _MOST} more" if len(edited_names) > _MOST else ""
         detail = (
-            f"changed outside since Looseleaf last wrote: {', '.join(edited_keys[:_MOST])}{rest}"
+            f"changed outside since Looseleaf last wrote: {', '.join(edited_names[:_MOST])}{rest}"
         )
         advice = "If nobody edited them: looseleaf memory diff shows what changed."
         yield Finding("pages", "warning", detail, advice)
+
+
+def _name_page(context: Context, scope: Scope) -> str:
+    return f"{scope.filename} in {context.pages.name_shelf(scope.shelf)}"
 
 
 def _is_core(context: Context, scope: Scope) -> bool:

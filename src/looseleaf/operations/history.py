@@ -174,7 +174,7 @@ def list_revisions(context: Context, file: str, *, where: Where = DEFAULT_WHERE)
     scope = scope_of(context, file, where)
     revisions = context.history.revisions(scope)
     if not revisions:
-        raise PageMissing(file)
+        raise context.pages.build_missing_error(scope)
     return revisions
 
 
@@ -253,7 +253,7 @@ def blame(
     scope = scope_of(context, file, where)
     newest = context.history.latest(scope)
     if newest is None or not (as_of or newest.hash):
-        raise PageMissing(file, scope.place)
+        raise context.pages.build_missing_error(scope)
     number = newest.number
     if as_of:
         revision = pick_revision(file, context.history.revisions(scope), parse_moment(as_of))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
 from looseleaf.errors import Invalid
+from looseleaf.errors.pages import PageMissing
 from looseleaf.files.folders import casefold_name
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.search.results import RankedPages, SearchResults
@@ -79,7 +80,10 @@ def search(  # noqa: PLR0913 - one for each way to choose
         keep=_filter_copies(context, copies=copies),
     )
     source = _open_source(context, shelf, as_of, is_one_page=bool(file))
-    results = search_pages(source.store, shelf, question, index=source.index)
+    try:
+        results = search_pages(source.store, shelf, question, index=source.index)
+    except PageMissing:
+        raise context.pages.build_missing_error(shelf.page(file)) from None
     names = sorted(source.unseen_names)
     if not names:
         return results

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from looseleaf.catalog.context import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.plugin_settings import plugin_settings_of
@@ -21,11 +23,13 @@ from looseleaf.values import Secret, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.plugin_settings import PluginSetting, PluginSettings
+
+    Plain = str | bool | float | None
 
 # The address may hold a password, so it is never shown.
 _SECRETS = ("database_url",)
@@ -75,8 +79,10 @@ def set_setting(context: Context, name: str, *, setting: str | bool | float | No
     """Change a setting while running; null restores the value of the settings file.
 
     Arguments:
-        name: The name of the setting, one of those that can be changed while running.
-        setting: The new value of the setting; null goes back to what the settings file says.
+        name: The name of the setting, one of those that can be changed while running; the operator
+            on this machine changes the settings file, too.
+        setting: The new value of the setting; null goes back to what the settings file says, or to
+            the default.
     """
     return set_settings(context, {name: setting})[0]
 
@@ -93,35 +99,87 @@ def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingI
     """
     context.allow()
     plugin_settings = plugin_settings_of(context.parts)
-    new_settings = {
-        name: _check_change(plugin_settings, name, setting) for name, setting in settings.items()
+    of_file = {
+        name: _check_file_change(context, name, setting)
+        for name, setting in settings.items()
+        if name in NAMES and name not in RUNTIME and context.principal.is_local
     }
-    store = context.parts.accounts().settings
-    target = " ".join(f"{name}={setting}" for name, setting in settings.items())
-    store.put(new_settings, build_event(context, "looseleaf/set-setting", target))
-    return _describe_settings(context, settings)
+    of_database = {
+        name: _check_change(plugin_settings, name, setting)
+        for name, setting in settings.items()
+        if name not in of_file
+    }
+    target = " ".join(
+        f"{name}={IS_SET if name in _SECRETS else setting}" for name, setting in settings.items()
+    )
+    event = build_event(context, "looseleaf/set-setting", target)
+    if of_file:
+        _write_file(context, of_file)
+    if of_database:
+        context.parts.accounts().settings.put(of_database, event)
+    else:
+        context.parts.add_event(event)
+    return _describe_settings(context, settings, changed_names=of_file)
+
+
+def _check_file_change(context: Context, name: str, setting: Plain) -> Plain:
+    """Return a setting as the file holds it, or raise `InvalidSetting`; an agent must exist."""
+    default = getattr(Settings(root=""), name)
+    if not isinstance(default, str | bool | int | float):
+        raise InvalidSetting(name, f"it takes more than one line; set it in {FILE}")
+    if setting is not None:
+        check_setting(name, setting)
+    if name == "default_agent" and setting:
+        return context.parts.agents.resolve(str(setting)).slug
+    return setting
+
+
+def _write_file(context: Context, new_settings: Mapping[str, Plain]) -> None:
+    """Change lines of the settings file."""
+    from looseleaf.stores.disk.create import write_settings
+
+    folder = context.parts.root_folder
+    root = folder.open()
+    try:
+        write_settings(root, folder.path, new_settings)
+    finally:
+        os.close(root)
 
 
 def _check_change(plugin_settings: PluginSettings, name: str, setting: object) -> object:
     """Return a setting as the database holds it, or raise `InvalidSetting`."""
     entry = plugin_settings.find(name)
     if not (entry.runtime if entry else name in RUNTIME):
+        from difflib import get_close_matches
+
         reason = "there is no such setting"
         if entry or name in NAMES:
             reason = f"it is set in {FILE} and applies after a restart of the server"
         names = [*RUNTIME, *(each.name for each in plugin_settings.all() if each.runtime)]
-        raise InvalidSetting(name, f"{reason}; while running one can set {', '.join(names)}")
+        alike = get_close_matches(name, (*NAMES, *names), 1)
+        advice = f"the nearest is {alike[0]}" if alike and alike[0] != name else ""
+        advice = advice or f"while running one can set {', '.join(names)}"
+        raise InvalidSetting(name, f"{reason}; {advice}")
     if setting is None:
         return None
     return entry.check(setting) if entry else check_setting(name, setting)
 
 
-def _describe_settings(context: Context, names: Iterable[str]) -> list[SettingInfo]:
+def _describe_settings(
+    context: Context, names: Iterable[str], *, changed_names: Collection[str] = ()
+) -> list[SettingInfo]:
     in_database = context.parts.accounts().settings.all()
     in_file, file_alone = _read_file(context)
     plugin_settings = plugin_settings_of(context.parts)
     return [
-        _describe_setting(context, name, in_database, in_file, file_alone)
+        _describe_setting(
+            context,
+            name,
+            in_database,
+            in_file,
+            file_alone,
+            configured=in_file if name in changed_names else context.parts.settings,
+        )
         if name in NAMES
         else _describe_plugin_setting(context, plugin_settings.get(name), in_database, in_file)
         for name in names
@@ -166,10 +224,14 @@ def _describe_setting(
     in_database: Mapping[str, object],
     in_file: Settings,
     file_alone: Settings,
+    *,
+    configured: Settings,
 ) -> SettingInfo:
-    configured_value = getattr(context.parts.settings, name)
+    """Describe a setting: `configured` has those of this process, or what the file says now."""
+    configured_value = getattr(configured, name)
     source, setting = "default", configured_value
-    is_changed = name not in _PER_PROCESS and getattr(in_file, name) != configured_value
+    own_value = getattr(context.parts.settings, name)
+    is_changed = name not in _PER_PROCESS and getattr(in_file, name) != own_value
     if configured_value != getattr(Settings(root=""), name):
         is_own = name in _FROM_PROCESS and getattr(file_alone, name) != configured_value
         source = "process" if is_own and not is_changed else "file"

@@ -78,6 +78,9 @@ _COMMANDS = "looseleaf.cli.commands"
 _TABLE = (
     ("init", "workspace:init", "Turn a folder into a workspace.", 5),
     ("status", "workspace:status", "Show the workspace, agent, server and version in use.", 5),
+    ("remember", "memory:remember", "Write a fact into MEMORY.md.", 6),
+    ("search", "search:search_shortcut", "Find a text in pages, or the pages about some words.", 6),
+    ("recent", "recent:recent_shortcut", "List what was learned lately, newest first.", 6),
     ("memory", "memory:memory_group", "Read, change and search an agent's memory.", 10),
     ("prompt", "prompt:prompt_group", "The prompt of an agent, and the rules behind it.", 10),
     ("memory prune", "pages:prune_history", "Drop versions that retention does not keep.", 52),
@@ -92,7 +95,7 @@ _TABLE = (
     (
         "serve",
         "serve:serve",
-        "Run the server: the admin site for people, REST and MCP for programs.",
+        "Run the server: admin site, REST and MCP.",
         40,
     ),
     ("mcp", "serve:mcp_group", "Memory for programs that speak MCP.", 42),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.cli.fixtures import Run
+from tests.cli.fixtures import Answer, Run
 
 SAVED = {"file", "section", "hash", "bytes", "revision", "previous", "changed", "warnings"}
 
@@ -118,7 +121,7 @@ def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: P
     [
         (["write", "MEMORY.md", "text"], "Which section of MEMORY.md?"),
         (["write", "MEMORY.md", "--from-file", "fact.txt"], "Which section of MEMORY.md?"),
-        (["write", "State"], "Which section?"),
+        (["write", "State"], "The content is missing"),
         (["write"], "Missing content"),
         (["write", "State", "Lessons", "text"], "'State' is not a page"),
         (["write", "a.md", "b", "c", "d"], "Too many arguments"),
@@ -132,7 +135,7 @@ def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: P
         (["write", "a.md", "b", "--page", "text"], "--page means a whole page"),
         (["write", "a.md", "--page", "--position", "1", "text"], "--page means a whole page"),
         (["write", "State", "text", "--mode", "prepend"], "'prepend' is not one of"),
-        (["append", "text"], "Which section?"),
+        (["append", "text"], "or looseleaf remember text"),
         (["append", "State", "Lessons", "text"], "'State' is not a page"),
         (["append", "a.md", "--if-match", "x", "text"], "No such option '--if-match'"),
         (["delete"], "Which section?"),
@@ -325,3 +328,68 @@ def test_a_generated_page_is_not_edited(name: str, run: Run) -> None:
     answer = run("memory", "append", name, "x")
     assert answer.code == 4
     assert f"looseleaf memory compose {name}" in answer.err
+
+
+def test_a_fact_is_remembered_as_a_line_of_its_own(run: Run, page: Path) -> None:
+    """With or without quotes and a bullet, from standard input, in a section that is named."""
+    assert run("remember", "The", "shop", "runs", "PHP").code == 0
+    assert run("remember", "- with a bullet").code == 0
+    assert run("remember", "-", stdin=b"from a pipe\n").code == 0
+    assert run("remember", "a lesson", "--section", "Lessons").code == 0
+    text = page.read_text()
+    assert text.endswith("## Facts\n- The shop runs PHP\n- with a bullet\n- from a pipe\n")
+    assert "- two\n- a lesson\n" in text
+    assert run("remember", " ").code == 2
+    assert page.read_text() == text
+
+
+def edit(run: Run, monkeypatch: pytest.MonkeyPatch, script: str, *words: str) -> Answer:
+    """Edit a page with an editor that runs a script of the shell; its file is "$1"."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"sh -c {shlex.quote(script)} editor")
+    return run("memory", "edit", *words)
+
+
+def test_a_page_is_edited_in_the_editor(
+    run: Run, page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A page or a new one; nothing is written without a change, and no copy stays behind."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    answer = edit(run, monkeypatch, 'sed -i.bak s/one/ONE/ "$1"')
+    assert answer.text.startswith("Wrote MEMORY.md (revision ")
+    assert "- ONE" in page.read_text()
+    before = page.read_bytes()
+    assert edit(run, monkeypatch, "true").text == "Nothing was changed.\n"
+    emptied = edit(run, monkeypatch, ': > "$1"')
+    assert "to empty a page: looseleaf memory clear" in emptied.text
+    assert page.read_bytes() == before
+    assert edit(run, monkeypatch, 'echo new > "$1"', "fresh.md").code == 0
+    assert run("memory", "read", "fresh.md").text == "new\n"
+    assert not list(tmp_path.glob("looseleaf-*"))
+
+
+def test_an_edit_of_a_page_that_changed_meanwhile_is_kept_and_not_written(
+    run: Run, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of the editor is in a file that the message names; the page has the other change."""
+    script = f'echo mine >> "$1"; echo "- theirs" >> {shlex.quote(str(page))}'
+    answer = edit(run, monkeypatch, script)
+    assert answer.code == 5
+    copy = Path(answer.err.partition("Your text is in ")[2].splitlines()[0])
+    assert "mine" in copy.read_text()
+    assert "mine" not in page.read_text()
+    assert page.read_text().endswith("- theirs\n")
+    shutil.rmtree(copy.parent)
+
+
+def test_an_editor_that_fails_changes_nothing(
+    run: Run, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text is kept all the same."""
+    before = page.read_bytes()
+    answer = edit(run, monkeypatch, 'echo mine >> "$1"; exit 1')
+    assert (answer.code, page.read_bytes()) == (1, before)
+    copy = Path(answer.err.partition("Your text is in ")[2].splitlines()[0])
+    assert "mine" in copy.read_text()
+    shutil.rmtree(copy.parent)

@@ -35,9 +35,26 @@ def test_only_the_first_matches_are_shown(run: Run, page: Path) -> None:
     """The total is true all the same."""
     page.write_text("- x\n" * 60)
     text = run("memory", "search", "- x", "--file", "MEMORY.md").text
-    assert text.count("---\n") == 50
+    assert text.count("- x\n") == 52  # and the two lines after the last match, each of them once
+    assert text.count("---\n") == 1
     assert "60 matches on 1 page; the first 50 are shown." in text
     assert "the first 2 are shown" in run("memory", "search", "- x", "--limit", "2").text
+
+
+def test_lines_around_adjacent_matches_are_shown_once(run: Run, page: Path) -> None:
+    """One window for matches that follow each other, with the number of each, across sections."""
+    page.write_text(
+        "# M\n\n## A\n\n- x 1\n- x 2\n- y\n- x 3\n\n## B\n\n- x 4\n" + "- y\n" * 9 + "- x 5\n"
+    )
+    text = run("memory", "search", "- x").text
+    assert [line for line in text.splitlines() if line.startswith("---")] == [
+        "--- [MEMORY.md: A, MEMORY.md: B] lines 5, 6, 8, 12 ---",
+        "--- [MEMORY.md: B] line 22 ---",
+    ]
+    for line in ("- x 1", "- x 2", "- x 3", "- x 4", "- x 5"):
+        assert text.count(f"{line}\n") == 1
+    assert "5 matches on 1 page." in text
+    assert len(run("memory", "search", "- x", "--format", "json").json["matches"]) == 5
 
 
 def test_no_match_is_an_answer(run: Run) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.access.principals import CAPABILITIES, Principal
+from looseleaf.errors import InvalidSetting
+from looseleaf.operations.settings import set_setting
 from tests.cli.fixtures import COMMAND, Run
 
 
@@ -42,15 +45,13 @@ def test_the_next_steps_work_as_they_are_printed(
         (tmp_path / "new" / "agents" / slug).mkdir(parents=True)
     lines = run("init", str(tmp_path / "new")).text.partition("Next:\n")[2].splitlines()
     commands = [line.strip().partition("   ")[0] for line in lines]
-    assert [line for line in commands if line.startswith("export ")] == (
-        ["export LOOSELEAF_AGENT=ada"] if len(slugs) > 1 else []
+    assert [line for line in commands if "default_agent" in line] == (
+        ["looseleaf settings set default_agent ada"] if len(slugs) > 1 else []
     )
     for line in commands:
         word, *words = shlex.split(line)
         if word == "cd":
             monkeypatch.chdir(words[0])
-        elif word == "export":
-            monkeypatch.setenv(*words[0].split("="))
         else:
             dry_run = ["--dry-run"] if words[:2] == ["mcp", "install"] else []
             answer = run(*words, *dry_run)
@@ -224,3 +225,97 @@ def test_commands_options_agents_and_pages_are_completed(
 ) -> None:
     """If there is no workspace, nothing is offered and nothing is said."""
     assert completed(root, *words) == offered
+
+
+def test_a_default_agent_is_set_where_a_second_agent_made_it_necessary(run: Run) -> None:
+    """The advice of the message works as printed, and the rest of the file stays as it is."""
+    file = Path("looseleaf.toml")
+    before = file.read_text().splitlines()
+    mode = file.stat().st_mode
+    run("agents", "create", "bob")
+    refused = run("memory", "read")
+    advice = refused.err.rpartition("looseleaf ")[2].split()
+    assert (refused.code, advice) == (3, ["settings", "set", "default_agent", "bob"])
+    assert run("settings", "set", "default_agent", "nobody").code == 3
+    answer = run(*advice)
+    assert answer.text.splitlines()[0] == 'default_agent = "bob" (file)'
+    assert "a running server takes it at its next start" in answer.text
+    assert "bob" in run("status").text
+    assert run("settings", "get", "default_agent", "--format", "json").json["setting"] == "bob"
+    added = [line for line in file.read_text().splitlines() if line not in before]
+    assert added == ['default_agent = "bob"']
+    assert file.stat().st_mode == mode
+    assert run("settings", "set", "default_agent", "main").code == 0
+    assert run("memory", "read").code == 0
+    assert run("settings", "unset", "default_agent").code == 0
+    assert file.read_text().splitlines() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "setting", "after"),
+    [
+        ("", "name", '"a \\"b\\""', 'name = "a \\"b\\""\n'),
+        ('name = "x" # why', "name", '"y"', 'name = "y"\n'),
+        ("[projects]\n", "retention_days", "30", "retention_days = 30\n[projects]\n"),
+        ("port = 1\n[projects]\n", "port", "2", "port = 2\n[projects]\n"),
+        ("#port = 1\n", "group_writable", "true", "#port = 1\ngroup_writable = true\n"),
+    ],
+)
+def test_a_plain_setting_is_one_line_of_the_file(
+    before: str, name: str, setting: str, after: str, run: Run
+) -> None:
+    """Replaced, or added above all tables."""
+    file = Path("looseleaf.toml")
+    file.write_text(before)
+    answer = run("settings", "set", name, setting)
+    assert (answer.code, file.read_text()) == (0, after), answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("port", "-1"),
+        ("name", "5"),
+        ("plugins", "x"),
+        ("mcp_tools", "many"),
+        ("name", '"a\\ud800"'),
+    ],
+)
+def test_a_setting_that_cannot_be_leaves_the_file_as_it_is(
+    name: str, setting: str, run: Run
+) -> None:
+    """By its type or its value."""
+    before = Path("looseleaf.toml").read_bytes()
+    answer = run("settings", "set", name, setting)
+    assert answer.code == 2, answer
+    assert Path("looseleaf.toml").read_bytes() == before
+
+
+def test_a_file_that_cannot_be_changed_by_lines_stays_as_it_is(run: Run) -> None:
+    """A name in quotes, or the same words within a text of several lines."""
+    file = Path("looseleaf.toml")
+    for text in ('"name" = "a"\n', 'language = """\nname = 1\n"""\n'):
+        file.write_text(text)
+        answer = run("settings", "set", "name", '"b"')
+        assert answer.code == 2
+        assert "edit looseleaf.toml yourself" in answer.err
+        assert file.read_text() == text
+
+
+def test_others_cannot_change_the_file(run: Run) -> None:
+    """Only the operator on this machine can: not an administrator, and no model."""
+    workspace = Workspace.open(Path())
+    admin = Principal(kind="session", user_id=1, name="a", capabilities=frozenset(CAPABILITIES))
+    assert run("settings", "get", "name").code == 0
+    with pytest.raises(InvalidSetting, match=r"it is set in looseleaf\.toml"):
+        set_setting(workspace.acting(principal=admin), "default_agent", setting="main")
+
+
+def test_the_doctor_ends_with_what_it_found(run: Run) -> None:
+    """Not with "in order" below a warning; its advice works as printed."""
+    os.chmod("looseleaf.toml", 0o644)
+    answer = run("doctor")
+    assert answer.text.splitlines()[-1] == "No fault, 1 warning."
+    advice = answer.text.partition("To close it to others: ")[2].splitlines()[0]
+    subprocess.run(shlex.split(advice), check=True)
+    assert run("doctor").text.splitlines()[-1] == "Everything is in order."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import TYPE_CHECKING
 
 import click
@@ -10,24 +12,31 @@ from looseleaf.cli.arguments import (
     CHANGE,
     PAGE,
     SharedOptions,
+    Target,
     complete_pages,
     parse_target,
+    read_text,
+    require_content,
     split_content,
     with_shared_options,
 )
 from looseleaf.cli.argv import is_page, parse_page_and_section
 from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.formats import format_count, print_document, print_table
-from looseleaf.cli.output import say, show, warn
+from looseleaf.cli.output import note, say, show, warn
+from looseleaf.errors.pages import PageMissing
+from looseleaf.files import atomic
 from looseleaf.memory.pages import MAIN
+from looseleaf.memory.store import ABSENT
 from looseleaf.times import format_microseconds
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from looseleaf.cli.arguments import Target
     from looseleaf.memory.pages import Saved
 
 
+FACTS = "Facts"  # the section of facts that name none
+_LIST_MARKS = ("- ", "* ", "+ ")
 position_option = click.option(
     "--position", type=int, metavar="N", help="Which section, counted from 1."
 )
@@ -167,6 +176,8 @@ def write(
     """
     from looseleaf.operations import memory
 
+    if from_file is None and position is None:
+        require_content(words, "memory write")
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     change_target = parse_target(names, page=page, position=position)
     if mode == "append":
@@ -214,6 +225,8 @@ def append(
     A missing section or page is created. FILE CONTENT adds to the end of the page; SECTION CONTENT
     adds to a section of MEMORY.md. CONTENT - is standard input.
     """
+    if from_file is None and position is None:
+        require_content(words, "memory append")
     names, content = split_content(words, from_file)
     is_whole_page = len(names) == 1 and is_page(names[0]) and position is None
     _append(options, parse_target(names, page=page or is_whole_page, position=position), content())
@@ -230,6 +243,92 @@ def _append(options: SharedOptions, place: Target, content: str) -> None:
             position=place.position, where=options.where,
         )  # fmt: skip
     print_saved(options, f"Appended to {place.title}", result, section=place.section)
+
+
+@command(
+    "remember",
+    'looseleaf remember "The shop runs PHP 8.4"',
+    'looseleaf remember "Deploys are on Friday" --section "Site Knowledge"',
+    "git log -1 --format=%s | looseleaf remember -",
+)
+@click.argument("words", nargs=-1, required=True, metavar="FACT")
+@click.option("--section", default=FACTS, metavar="NAME", help=f"The section; else {FACTS}.")
+@with_shared_options(*CHANGE)
+def remember(options: SharedOptions, words: tuple[str, ...], section: str) -> None:
+    """Write a fact into MEMORY.md.
+
+    The fact becomes a line of the section Facts. Several words need no quotes, and - is standard
+    input.
+    """
+    _, content = split_content((" ".join(words),), None)
+    fact = content().strip()
+    if not fact:
+        raise click.UsageError("The fact is empty.")
+    line = fact if fact.startswith(_LIST_MARKS) else f"- {fact}"
+    _append(options, Target(MAIN, section, None), line)
+
+
+@command(
+    "edit",
+    "looseleaf memory edit",
+    "looseleaf memory edit SOUL.md --agent ada",
+    'looseleaf memory edit notes.md --reason "spelling"',
+)
+@click.argument("file", default=MAIN, metavar="[FILE]", shell_complete=complete_pages)
+@with_shared_options(*CHANGE)
+def edit(options: SharedOptions, file: str) -> None:
+    """Edit a page in your editor.
+
+    Without a name, MEMORY.md. The editor is that of VISUAL or EDITOR. A page that has changed
+    meanwhile is not overwritten: your text is kept in a file, whose name is printed.
+    """
+    from looseleaf.operations import memory
+
+    context = options.open()
+    try:
+        page = memory.read_memory(context, file, where=options.where)
+        text, version = page.content, page.hash
+    except PageMissing:
+        text, version = "", ABSENT
+    copy = _create_copy(os.path.basename(file), text)
+    is_done = False
+    try:
+        click.edit(filename=copy)
+        new_text = read_text(f"@{copy}")
+        if new_text == text or not new_text.strip():
+            is_empty = " The text is empty; to empty a page: looseleaf memory clear"
+            say(f"Nothing was changed.{'' if new_text == text else is_empty}")
+        else:
+            result = memory.write_page(
+                context, file, new_text, where=options.where, if_match=version, allow_shrink=True
+            )
+            print_saved(options, f"Wrote {file}", result)
+        is_done = True
+    finally:
+        if is_done:
+            _remove_copy(copy)
+        else:
+            note(f"Your text is in {copy}")
+
+
+def _create_copy(name: str, text: str) -> str:
+    """Write a text to a new file that only this user can read; return its path."""
+    folder = tempfile.mkdtemp(prefix="looseleaf-")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        atomic.create_durably(descriptor, name, text.encode())
+    finally:
+        os.close(descriptor)
+    return f"{folder}/{name}"
+
+
+def _remove_copy(path: str) -> None:
+    folder = os.path.dirname(path)
+    descriptor = os.open(os.path.dirname(folder), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        atomic.remove_tree(descriptor, os.path.basename(folder))
+    finally:
+        os.close(descriptor)
 
 
 @command("delete", "looseleaf memory delete State", "looseleaf memory delete notes.md --page")
@@ -339,9 +438,10 @@ def print_saved(
 memory_group = Group(
     "memory",
     "Read, change and search an agent's memory.",
-    *(read, sections, write, append, delete, clear, move),
+    *(read, sections, write, append, edit, delete, clear, move),
     more=(
         "looseleaf.cli.commands.daily:COMMANDS",
+        "looseleaf.cli.commands.recent:COMMANDS",
         "looseleaf.cli.commands.pages:COMMANDS",
     ),
 )

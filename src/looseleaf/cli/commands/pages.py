@@ -23,6 +23,7 @@ from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
 from looseleaf.cli.output import note, say, show
 from looseleaf.errors import Invalid, NotFound
+from looseleaf.memory.pages import MAIN
 from looseleaf.times import format_microseconds, format_minute
 from looseleaf.values import as_dict
 
@@ -45,10 +46,23 @@ def list_files(options: SharedOptions, action: str, days: float, *, daily: bool)
 
     `check` adds whether a page is OK or STALE: not changed for some days.
     """
-    from looseleaf.operations import files as history
+    _show_pages(options, days, daily=daily, is_check=action == "check")
 
-    pages = history.list_files(options.open(), where=options.where, daily=daily)
-    is_check = action == "check"
+
+@command("list", "looseleaf memory list", "looseleaf memory list --daily --format json")
+@click.option("--daily", is_flag=True, help="Include the journal.")
+@with_shared_options(*PAGE)
+def list_pages(options: SharedOptions, *, daily: bool) -> None:
+    """List the pages."""
+    _show_pages(options, daily=daily)
+
+
+def _show_pages(
+    options: SharedOptions, days: float = 0.0, *, daily: bool, is_check: bool = False
+) -> None:
+    from looseleaf.operations import files
+
+    pages = files.list_files(options.open(), where=options.where, daily=daily)
     if options.json:
         documents = [_build_document(page, days if is_check else None) for page in pages]
         print_document({"files": documents, **({"stale_after_days": days} if is_check else {})})
@@ -246,16 +260,27 @@ _REVISIONS = ResultTable(
 )
 
 
-@_history.shown(
-    "history", "list_revisions", "MEMORY.md", "SOUL.md --format json", document=_build_history
-)
-def list_revisions(revisions: list[Revision]) -> None:
+_MAIN_FILE = {"file": click.Argument(["file"], default=MAIN, shell_complete=complete_pages)}
+
+
+def _show_revisions(revisions: list[Revision]) -> None:
     """List the revisions of a page, newest first.
 
-    Each with its time, actor, surface, origin and reason. Times are UTC. With --format json also
-    the session, job or request of each change.
+    Without a name, those of MEMORY.md. Each with its time, actor, surface, origin and reason. Times
+    are UTC. With --format json also the session, job or request of each change.
     """
     _REVISIONS(revisions[::-1])
+
+
+list_revisions, log_page = (
+    _history.shown(
+        name, "list_revisions", *examples, parameters=_MAIN_FILE, document=_build_history
+    )(_show_revisions)
+    for name, *examples in (
+        ("history", "MEMORY.md", "SOUL.md --format json"),
+        ("log", "", "SOUL.md"),
+    )
+)
 
 
 _LINES = ResultTable(
@@ -395,6 +420,6 @@ def _format_report(report: PackReport) -> str:
 
 
 COMMANDS = (
-    *(list_files, list_paths, compose_pages),
-    *(list_revisions, blame_page, diff_page, restore_page, purge_revision),
+    *(list_pages, list_files, list_paths, compose_pages),
+    *(list_revisions, log_page, blame_page, diff_page, restore_page, purge_revision),
 )

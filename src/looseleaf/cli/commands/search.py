@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, with_shared_options
-from looseleaf.cli.command_line import command
+from looseleaf.cli.command_line import build_shortcut, command
 from looseleaf.cli.formats import format_count, highlight, paint, print_document
 from looseleaf.cli.output import escape, escape_line, print_text, say, warn
 
@@ -80,6 +80,9 @@ def search(  # noqa: PLR0913 - one for each option
     print_results(options, query, results, place_of=_format_place)
 
 
+search_shortcut = build_shortcut(search)
+
+
 def _format_place(match: Match) -> str:
     return f"{match.filename}: {match.section}" if match.section else match.filename
 
@@ -122,10 +125,9 @@ def print_results(
     if options.json:
         print_document(_build_document(query, results))
         return
-    for match in results.matches:
-        heading = f"--- [{place_of(match)}] line {match.line} ---"
-        print_text(paint(escape_line(heading), "bold") + "\n")
-        print_text(highlight(escape(match.context), query) + "\n\n")
+    for window in _merge_windows(results.matches, place_of):
+        print_text(paint(escape_line(window.heading), "bold") + "\n")
+        print_text(highlight(escape("\n".join(window.text)), query) + "\n\n")
     match_count = len(results.matches)
     total = format_count(results.total, "match")
     if not results.total:
@@ -143,6 +145,44 @@ def print_results(
         say(results.notice)
     say(f"{results.freshness}.")
     _print_unseen(results)
+
+
+class _Window:
+    """Lines of a page that are shown together, with the numbers of those that match."""
+
+    def __init__(self, match: Match, place: str) -> None:
+        self.file, self.places = match.filename, [place]
+        self.matching_lines = [match.line]
+        self.text = match.context.split("\n")
+        self._next_line = match.context_line + len(self.text)
+
+    @property
+    def heading(self) -> str:
+        """The places and the matching lines."""
+        numbers = ", ".join(map(str, self.matching_lines))
+        noun = "line" if len(self.matching_lines) == 1 else "lines"
+        return f"--- [{', '.join(self.places)}] {noun} {numbers} ---"
+
+    def add(self, match: Match, place: str) -> bool:
+        """Add a match whose lines begin among these or right below, or return False."""
+        is_below = match.filename == self.file and match.line > self.matching_lines[-1]
+        if not (is_below and 0 < match.context_line <= self._next_line):
+            return False
+        new_lines = match.context.split("\n")[self._next_line - match.context_line :]
+        self.places += [place] if place not in self.places else []
+        self.matching_lines.append(match.line)
+        self.text += new_lines
+        self._next_line += len(new_lines)
+        return True
+
+
+def _merge_windows(matches: Iterable[Match], place_of: Callable[[Match], str]) -> list[_Window]:
+    """Merge the lines around matches that follow each other, so that none is shown twice."""
+    windows: list[_Window] = []
+    for match in matches:
+        if not (windows and windows[-1].add(match, place_of(match))):
+            windows.append(_Window(match, place_of(match)))
+    return windows
 
 
 def _build_hits(hits: Iterable[PageHit]) -> list[dict[str, object]]:

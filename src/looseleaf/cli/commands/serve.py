@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, confirm, require_local, with_shared_options
+from looseleaf.cli.arguments import (
+    NumberRange,
+    SharedOptions,
+    confirm,
+    require_local,
+    with_shared_options,
+)
 from looseleaf.cli.command_line import DefaultGroup, command
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.output import complain, print_text, say, show
@@ -51,8 +57,8 @@ def _show_link(link: str, own_name: Callable[[str], str]) -> None:
 
 @command("serve", "looseleaf serve", "looseleaf serve --port 9000 --workers 2")
 @click.option("--host", help="The address to listen at; else the setting, else 127.0.0.1.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Else the setting, else 8765.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
+@click.option("--port", type=NumberRange(0, 65_535), help="Else the setting, else 8765.")
+@click.option("--workers", type=NumberRange(1, 64), help="Processes; else the setting, else 1.")
 @click.option("--login-link", is_flag=True, help="Print a login link, even if the output is a log.")
 @click.option("--log", is_flag=True, help="Print a line for each request and job; JSON in a pipe.")
 @with_shared_options()
@@ -65,7 +71,9 @@ def serve(
     login_link: bool,
     log: bool,
 ) -> None:
-    """Run the server: the admin site for people, REST and MCP for programs.
+    """Run the server: admin site, REST and MCP.
+
+    The admin site is for people, REST and MCP are for programs.
 
     The first start creates an administrator. On a terminal the command prints a link to sign in
     with. Only this machine can reach the server, unless --host and allowed_hosts say otherwise.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import http.client
 import json
 import os
@@ -19,7 +20,7 @@ from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation, ResultTable
 from looseleaf.cli.formats import format_count, paint, print_document, print_table
 from looseleaf.cli.output import FAILED, escape_line, print_text, say, warn
-from looseleaf.errors import LooseleafError, WorkspaceMissing
+from looseleaf.errors import InvalidSetting, LooseleafError, WorkspaceMissing
 from looseleaf.errors.pages import AgentAmbiguous
 from looseleaf.memory.registry import OWNER
 from looseleaf.settings import Settings
@@ -43,8 +44,8 @@ NEXT_STEPS = (
         'looseleaf chat --model echo "Hello"',
         "talk to it; docs/models.md: with a model that answers",
     ),
-    ('looseleaf memory append "Facts" "- A fact"', "or write down the first fact yourself"),
-    ("looseleaf memory read", ""),
+    ('looseleaf remember "A fact"', "or write down the first fact yourself"),
+    ("looseleaf recent", "what was learned lately, and by whom"),
     ("looseleaf memory paths", "where the pages lie: edit them as you like"),
 )
 LAYER_FOLDERS = ("agents", "network", "shared", "users")
@@ -154,8 +155,8 @@ def _print_next_steps(workspace: Workspace, root: str) -> None:
     try:
         workspace.agents.resolve(None)
     except AgentAmbiguous as error:
-        line = f"export LOOSELEAF_AGENT={error.candidates[0]}"
-        say(f"  {line:<44} or another of your agents; default_agent in {settings.FILE} is for good")
+        line = f"looseleaf settings set default_agent {error.candidates[0]}"
+        say(f"  {line:<44} or another of your agents: who is meant if none is named")
     for line, purpose in NEXT_STEPS:
         say(f"  {line:<44} {purpose}".rstrip())
 
@@ -309,9 +310,18 @@ def doctor(options: SharedOptions, *, verify: bool) -> None:
         )
     else:
         _print_findings(findings)
-        say("There are faults." if faults else "Everything is in order.")
+        say(_summarize_findings(findings))
     if faults:
         raise click.exceptions.Exit(FAILED)
+
+
+def _summarize_findings(findings: Iterable[Finding]) -> str:
+    statuses = [finding.status for finding in findings]
+    faults, warnings = statuses.count("fault"), statuses.count("warning")
+    if not faults and not warnings:
+        return "Everything is in order."
+    counts = [format_count(faults, "fault")] if faults else ["No fault"]
+    return f"{', '.join([*counts, *([format_count(warnings, 'warning')] if warnings else [])])}."
 
 
 def _print_findings(findings: Iterable[Finding]) -> None:
@@ -352,17 +362,37 @@ _SETTINGS = ResultTable(
 
 def _print_setting(info: SettingInfo) -> None:
     say(f"{info.name} = {_as_json(info.setting)} ({info.source})")
+    if info.restart_needed:
+        say("Commands use it from now on; a running server takes it at its next start.")
+
+
+@command("get", "looseleaf settings get default_agent", "looseleaf settings get name --format json")
+@click.argument("name")
+@with_shared_options("format")
+def get_setting(options: SharedOptions, name: str) -> None:
+    """Show one setting and where it comes from."""
+    from looseleaf.operations import settings as operations
+
+    infos = {info.name: info for info in operations.list_settings(options.open())}
+    if name not in infos:
+        alike = ", ".join(difflib.get_close_matches(name, infos, 3))
+        advice = f"the nearest: {alike}" if alike else "looseleaf settings list shows all"
+        raise InvalidSetting(name, f"there is no such setting; {advice}")
+    if options.json:
+        print_document(as_dict(infos[name]))
+    else:
+        say(f"{name} = {_as_json(infos[name].setting)} ({infos[name].source})")
 
 
 set_setting = _settings.derive(
     "set",
     "set_setting",
     "daily_memory_enabled true",
-    "require_if_match true",
-    help="""Change a setting while the server runs.
+    "default_agent ada",
+    help="""Change a setting.
 
-    It applies at once, to agents and people on the network. Other settings are set in
-    looseleaf.toml.
+    Those that can be changed while the server runs apply at once, to agents and people on the
+    network. Others are written to looseleaf.toml.
     """,
     parameters={"setting": "VALUE"},
     prepare=lambda arguments, given: arguments.update(setting=_parse_argument(given["setting"])),
@@ -372,7 +402,7 @@ unset_setting = _settings.derive(
     "unset",
     "set_setting",
     "daily_memory_enabled",
-    help="Return to the value of the settings file.",
+    help="Return to the value of the settings file, or to the default.",
     parameters={"setting": None},
     prepare=lambda arguments, _given: arguments.update(setting=None),
     show=_print_setting,
@@ -431,6 +461,6 @@ def _format_origin(plugin: Plugin) -> str:
 settings_group = Group(
     "settings",
     "The settings, their sources, and changes while the server runs.",
-    *(list_settings, set_setting, unset_setting),
+    *(list_settings, get_setting, set_setting, unset_setting),
 )
 plugins_group = Group("plugins", "The plugins of the workspace.", list_plugins)

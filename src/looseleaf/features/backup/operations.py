@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import InvalidArgument
+from looseleaf.errors import Invalid, InvalidArgument
 from looseleaf.errors.features import InvalidBackup
 from looseleaf.features.backup.archive import open_archive
 from looseleaf.features.backup.creation import remove_old_backups
@@ -232,8 +232,10 @@ def _choose_folder(context: Context, folder: str) -> str:
     path = os.path.abspath(os.path.expanduser(folder)) if folder else ""
     path = path or find_backup_folder(context.settings)
     if not path:
-        reason = "name one, or set backup_folder in looseleaf.toml; no backups are made without it"
-        raise InvalidArgument("folder", reason)
+        raise Invalid(
+            "Backups have no folder yet. Name one: looseleaf backup create FOLDER. Or set it, for "
+            "backups every night, too: looseleaf settings set backup_folder FOLDER"
+        )
     check_outside(os.path.realpath(context.settings.root), path)
     return path
 

@@ -12,6 +12,7 @@ import click
 
 from looseleaf.catalog.json_values import to_json_value
 from looseleaf.cli.arguments import (
+    NumberRange,
     SharedOptions,
     read_text,
     require_local,
@@ -320,7 +321,7 @@ show_packets = _jobs.derive(
 
 
 @command("watch", "looseleaf jobs watch 7")
-@click.argument("job", type=click.IntRange(1), metavar="JOB")
+@click.argument("job", type=NumberRange(1), metavar="JOB")
 @with_shared_options()
 def watch_until_end(options: SharedOptions, job: int) -> None:
     """Show the progress of a job until it ends.

@@ -342,7 +342,7 @@ class RunLog:
         folder = self._folder_of(agent_id)
         record = folder.read(run) if run in folder.names() else None
         if record is None:
-            raise TaskRunMissing(run, f"agent {agent_id}" if agent_id else "the workspace")
+            raise TaskRunMissing(run, "this agent" if agent_id else "the workspace")
         return RunRecord(**record)
 
     def prune(self, before: float, *, dry_run: bool = False) -> int:

@@ -28,6 +28,7 @@ class Match:
     content: str
     context: str
     section: str = ""  # "" above the first header
+    context_line: int = 0  # the number of the first line of the context; 0 if unknown
 
 
 @value

@@ -109,16 +109,16 @@ class MatchCollector:
     ) -> None:
         """Add one match; without its context, or cut, if it would not fit."""
         line = lines[number - 1].removesuffix("\r")
-        context = "\n".join(lines[window[0] : window[1]])
+        context, first_line = "\n".join(lines[window[0] : window[1]]), window[0] + 1
         if _count_bytes(line) + _count_bytes(context) > self._bytes:
-            context, self._was_cut = line, True
+            context, first_line, self._was_cut = line, number, True
         if _count_bytes(line) + _count_bytes(context) > self._bytes and self.matches:
             self._is_full, self._was_cut = True, False
             return
         if 2 * _count_bytes(line) > self._bytes:
             line = context = line.encode()[: self._bytes // 2].decode("utf-8", "ignore")
         self._bytes -= _count_bytes(line) + _count_bytes(context)
-        self.matches.append(Match(filename, number, line, context, section))
+        self.matches.append(Match(filename, number, line, context, section, first_line))
 
 
 def _count_bytes(text: str) -> int:
@@ -178,7 +178,7 @@ def search(
     folded_text = _check_query(query)
     if query.filename:
         if read_content(store, shelf, query.filename) is None:
-            raise PageMissing(query.filename, shelf.name)
+            raise PageMissing(query.filename)
         counts, freshness = [(query.filename, 1)], describe_freshness(1, "read")
     else:
         answer = index.matching(shelf, query.prefix, folded_text) if index is not None else None

@@ -6,17 +6,23 @@ import json
 import os
 import re
 import stat
+import tomllib
 
 from looseleaf import settings
-from looseleaf.errors import InvalidSetting
+from looseleaf.errors import InUse, InvalidSetting
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, open_folder
 from looseleaf.memory.sections import end_line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Plain = str | bool | float | None
+
 # Changing one line of a settings file; everything else stays as people wrote it.
 
 
-_LINE = re.compile(r"^[ \t]*database_url[ \t]*=.*(?:\n|\Z)", re.MULTILINE)
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
@@ -31,21 +37,70 @@ def set_database_url(root: int, path: str, url: str, *, only_changed: bool = Fal
 
     With `only_changed`, a file that names no database stays as it is.
     """
+    is_set = bool(_read_fields(_read_settings_file(path)).get("database_url"))
+    if is_set or (url and not only_changed):
+        write_settings(root, path, {"database_url": url or None})
+
+
+def write_settings(root: int, path: str, new_settings: Mapping[str, Plain]) -> None:
+    """Change lines of the settings file of an open root folder; None removes a setting.
+
+    Nothing is written unless the new file says exactly what the old one did, with the changes.
+    """
+    old_content = content = _read_settings_file(path)
+    fields = _read_fields(content)
+    for name, setting in new_settings.items():
+        content = _set_line(content, name, setting)
+        fields.pop(name, None)
+    named = {name: setting for name, setting in new_settings.items() if setting is not None}
+    try:
+        is_exact = _read_fields(content) == {**fields, **named}
+    except InvalidSetting:
+        is_exact = False
+    if not is_exact:
+        names = ", ".join(new_settings)
+        raise InvalidSetting(names, f"it cannot be changed safely; edit {settings.FILE} yourself")
+    is_written = atomic.replace(
+        root,
+        settings.FILE,
+        content,
+        mode=stat.S_IMODE(os.stat(settings.FILE, dir_fd=root).st_mode),
+        condition=lambda: _read_settings_file(path) == old_content,
+    )
+    if not is_written:
+        raise InUse(settings.FILE, "it was changed at the same time; try again")
+
+
+def _read_settings_file(path: str) -> bytes:
     with open(os.path.join(path, settings.FILE), "rb") as file:
-        text = file.read().decode("utf-8", "surrogateescape")
+        return file.read()
+
+
+def _read_fields(content: bytes) -> dict[str, object]:
+    try:
+        return tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(settings.FILE, f"it is not TOML ({error})") from error
+
+
+def _set_line(content: bytes, name: str, setting: Plain) -> bytes:
+    """Replace the line of a setting, or add it: below its commented line, else above all tables."""
+    text = content.decode()
     table = _TABLE.search(text)
     end = table.start() if table else len(text)
     top, rest = text[:end], text[end:]
-    is_set = _LINE.search(top) is not None
-    if not is_set and (only_changed or not url):
-        return
-    top = _LINE.sub("", top)
-    if url:
-        top = end_line(f"{end_line(top) if top else ''}database_url = {quote_toml(url)}")
-    mode = atomic.derive_file_mode(root)
-    atomic.replace(root, settings.FILE, (top + rest).encode("utf-8", "surrogateescape"), mode=mode)
-    if settings.load(path, environ={}).database_url != url:
-        raise InvalidSetting("database_url", f"it cannot be changed in {settings.FILE}")
+    line = "" if setting is None else f"{name} = {json.dumps(setting, ensure_ascii=False)}\n"
+    present, commented = (
+        re.search(rf"^[ \t]*{mark}{re.escape(name)}[ \t]*=.*(?:\n|\Z)", top, re.MULTILINE)
+        for mark in ("", "#[ \t]*")
+    )
+    if present:
+        top = top[: present.start()] + line + top[present.end() :]
+    elif commented:
+        top = end_line(top[: commented.end()]) + line + top[commented.end() :]
+    elif line:
+        top = (end_line(top) if top else "") + line
+    return (top + rest).encode("utf-8", "surrogatepass")
 
 
 _SETTINGS = """\

@@ -55,6 +55,7 @@ def _register_pages(endpoints: Endpoints) -> None:
     register("GET", "/search", "datamachine/search-agent-memory")
     register("GET", "/search/pages", "looseleaf/find-pages")
     # History.
+    register("GET", "/recent", "looseleaf/list-recent")
     register("GET", "/history", "looseleaf/page-history")
     register("GET", "/history/diff", "looseleaf/page-diff")
     register("GET", "/history/blame", "looseleaf/blame-page")

@@ -165,7 +165,7 @@ class Compactions:
         """Find the record of a run, or raise `TaskRunMissing`."""
         record = self.records.read(run) if run in self.records.names() else None
         if record is None:
-            raise TaskRunMissing(run, f"agent {self.agent_id}")
+            raise TaskRunMissing(run, "this agent")
         return _parse(record)
 
     def is_closed(self, run: str) -> bool:
