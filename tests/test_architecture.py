@@ -235,6 +235,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("catalog/tool_access.py", "difflib.*"): "only a misspelled word needs it",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
+    ("cli/commands/memory.py", "tempfile"): "hashes and random numbers, only to edit a page",
+    ("cli/commands/workspace.py", "http.client"): "e-mail and ssl, for one line of the status",
     (
         "features/chat/commands.py",
         "readline",

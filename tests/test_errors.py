@@ -10,6 +10,7 @@ import pytest
 
 from looseleaf import errors
 from looseleaf.errors import LooseleafError
+from looseleaf.errors.pages import AgentMissing
 from looseleaf.remote.connection import build_error
 
 MODULES = [f"{errors.__name__}.{module.name}" for module in pkgutil.iter_modules(errors.__path__)]
@@ -54,3 +55,11 @@ def test_the_tree_names_no_other_error() -> None:
 def test_a_server_can_answer_with_every_error(error: type[LooseleafError]) -> None:
     """Whoever asks a server gets the class of the error that was raised there."""
     assert type(build_error(400, error.code, "why", {})) is error
+
+
+def test_an_agent_that_nobody_named_is_not_called_none() -> None:
+    """The message says that none is named, and names those that could be."""
+    for agent in (None, ""):
+        message = str(AgentMissing(agent, ("ada",)))
+        assert message == "No agent is named, and none is active. Available agents: ada."
+    assert str(AgentMissing("eve", ("ada",))).startswith("There is no agent 'eve'.")

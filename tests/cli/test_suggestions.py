@@ -93,7 +93,7 @@ def test_no_command_names_its_numbers_by_the_word_of_the_library() -> None:
         ("memory append Facts", "looseleaf memory append Facts CONTENT, or looseleaf remember"),
         ("memory append notes.md", "The content is missing: looseleaf memory append notes.md CON"),
         ("memory write State", "looseleaf memory write State CONTENT"),
-        ("settings get nme", "there is no such setting; the nearest: name"),
+        ("settings get nme", "there is no such setting; the nearest is name"),
         ("settings set default_agnet x", "there is no such setting; the nearest is default_agent"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -345,7 +344,8 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Comm
 
 def build_shortcut(found: Command) -> Command:
     """Return a command of `looseleaf memory` as it is typed without that word."""
-    shortcut = copy.copy(found)
+    shortcut = type(found).__new__(type(found))
+    vars(shortcut).update(vars(found))
     shortcut.examples = tuple(
         example.replace("looseleaf memory ", "looseleaf ") for example in found.examples
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 import click
@@ -313,6 +312,8 @@ def edit(options: SharedOptions, file: str) -> None:
 
 def _create_copy(name: str, text: str) -> str:
     """Write a text to a new file that only this user can read; return its path."""
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="looseleaf-")
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

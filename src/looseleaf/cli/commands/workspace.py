@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import http.client
 import json
 import os
 import shlex
@@ -265,6 +263,8 @@ def _describe_source(options: SharedOptions) -> str:
 
 def _find_server(server_settings: Settings) -> str:
     """Return the address of a Looseleaf server that listens where the settings say; else ""."""
+    import http.client
+
     connection = http.client.HTTPConnection(
         server_settings.host, server_settings.port, timeout=_PROBE_SECONDS
     )
@@ -371,12 +371,13 @@ def _print_setting(info: SettingInfo) -> None:
 @with_shared_options("format")
 def get_setting(options: SharedOptions, name: str) -> None:
     """Show one setting and where it comes from."""
+    from looseleaf.cli.suggestions import find_alike
     from looseleaf.operations import settings as operations
 
     infos = {info.name: info for info in operations.list_settings(options.open())}
     if name not in infos:
-        alike = ", ".join(difflib.get_close_matches(name, infos, 3))
-        advice = f"the nearest: {alike}" if alike else "looseleaf settings list shows all"
+        alike = find_alike(name, infos)
+        advice = f"the nearest is {alike}" if alike else "looseleaf settings list shows all"
         raise InvalidSetting(name, f"there is no such setting; {advice}")
     if options.json:
         print_document(as_dict(infos[name]))

@@ -392,14 +392,14 @@ def list_artifacts(artifacts: RunArtifacts) -> None:
 show_content = _artifacts.derive(
     "artifact-content",
     "hydrate_artifact",
-    "datamachine://jobs/7/artifacts/transcript",
+    "datamachine://jobs/7/artifacts/transcript/ai",
     show=lambda artifact: print_text(artifact.content),
 )
 show_transcript = _artifacts.derive(
     "transcript",
     "show_transcript",
     "7",
-    "7 --step draft",
+    "7 --step ai",
     show=lambda transcript: print_text(transcript.content),
 )
 show_gate = _artifacts.derive("gate", "show_gate", "7", show="{address}")
