@@ -65,6 +65,7 @@ agents create bob
 agents create shop
 memory write notes.md --page "# Notes"
 memory append notes.md "a line"
+memory write style.md --page "# Style"
 memory daily append "- today"
 system prompt-get daily_memory_generation daily_memory > prompt.md
 system run daily_memory_generation
