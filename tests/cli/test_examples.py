@@ -1,7 +1,8 @@
 """Every example in a help text works as printed, in a workspace that has what it names.
 
 The examples come from the registry of commands, so that a new one is typed, too: each in a copy of
-one prepared folder, after the commands that make what it names (`BEFORE`).
+one prepared folder, after the commands that make what it names (`BEFORE`). A quick run types the
+first example of each command.
 """
 
 from __future__ import annotations
@@ -207,7 +208,16 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("found", "example"), EXAMPLES, ids=lambda entry: entry if isinstance(entry, str) else ""
+    ("found", "example"),
+    [
+        pytest.param(
+            found,
+            example,
+            id=example,
+            marks=() if example == found.examples[0] else pytest.mark.slow,
+        )
+        for found, example in EXAMPLES
+    ],
 )
 def test_an_example_works_as_printed(
     found: Command,

@@ -36,7 +36,7 @@ def read(workspace: Workspace, file: str) -> str:
 
 
 def test_a_page_is_moved_with_its_text(workspace: Workspace) -> None:
-    """Its new name has the same bytes; the old one keeps its versions, and both name each other."""
+    """Same bytes and writers; the old name keeps its versions, and both name each other."""
     content_hash = write(workspace, "plan.md", "A plan.\r\nTwo lines")
     moved = move(workspace, "plan.md", "plans/2026.md", if_match=content_hash)
     assert (moved["hash"], moved["revision"]) == (content_hash, 1)
@@ -53,6 +53,9 @@ def test_a_page_is_moved_with_its_text(workspace: Workspace) -> None:
     assert old[-1]["reason"] == "moved to plans/2026.md"
     assert (new[0]["operation"], new[0]["reason"]) == ("move", "moved from plan.md")
     assert moved["last_revision"] == 1
+    blamed = invoke(workspace.context, "looseleaf/blame-page", {"file": "plans/2026.md"})
+    writers = [(line["file"], line["operation"], line["moved_by"]) for line in blamed["lines"]]
+    assert writers == [("plan.md", "write", 1)] * 2
     assert invoke(workspace.context, "looseleaf/restore-page", {"file": "plan.md", "revision": "1"})
 
 

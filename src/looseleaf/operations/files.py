@@ -8,6 +8,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of, shelf_of
 from looseleaf.errors import Conflicted, InvalidName
 from looseleaf.errors.pages import PageExists, Protected
+from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import DEFAULT_WHERE, LAYERS, Where
 from looseleaf.memory.store import ABSENT, Conflict, has_paths, require_version
@@ -196,7 +197,10 @@ def move_page(
     target = scope_of(context, to, replace(where, layer=scope.layer))
     _require_movable(context, to)
     # The new page is written before the old one goes, so that no crash can lose both.
-    creation = _build_change(context, change, f"moved from {file}")
+    creation = replace(
+        _build_change(context, change, f"moved from {file}"),
+        moved_from=name_version(file, page.hash),
+    )
     saved = context.pages.write(target, page.content, change=creation, if_match=ABSENT)
     if isinstance(saved, Conflict):
         raise PageExists(to)
