@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     Show = Callable[[Any], None]
     Prepare = Callable[[dict[str, Any], dict[str, Any]], None]
     Resolve = Callable[[Any, dict[str, Any], dict[str, Any]], None]
+    Finish = Callable[[Any, Any], Any]
     Question = str | Callable[[Any, dict[str, Any]], str]
 
     class Declaration(TypedDict, total=False):
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         ask: Question
         prepare: Prepare
         resolve: Resolve
+        finish: Finish
         failed: Callable[[Any], bool]
 
 
@@ -156,8 +158,8 @@ class DerivedCommand(Command):
     fields of the result, or a function that prints the result. In JSON, `key` names a list, or
     `document` builds an object. `ask` is the question before the operation is run; `prepare`
     changes its arguments by other options, all of which it gets, and `resolve` does so by what the
-    workspace has; `failed` says whether the result
-    is a failure.
+    workspace has; `finish` makes the final result of a first one, such as of a job that was
+    started; `failed` says whether the result is a failure.
     """
 
     def __init__(  # noqa: PLR0913 - one for each way to be better than the signature
@@ -174,11 +176,13 @@ class DerivedCommand(Command):
         ask: Question = BY_EFFECT,
         prepare: Prepare | None = None,
         resolve: Resolve | None = None,
+        finish: Finish | None = None,
         failed: Callable[[Any], bool] | None = None,
     ) -> None:
         self._target, self._declared, self._shared = target, parameters or {}, shared
         self._show, self._key, self._ask, self._failed = show, key, ask, failed
         self._document, self._prepare, self._resolve = document, prepare, resolve
+        self._finish = finish
         self._help = cleandoc(help)
         with_options = click.make_pass_decorator(SharedOptions, ensure=True)
         super().__init__(name, callback=with_options(self._call))
@@ -295,6 +299,8 @@ class DerivedCommand(Command):
             self._resolve(context, arguments, given)
         self._confirm(context, arguments, yes=yes)
         result = self.operation.run(context, **parse_arguments(self.operation, arguments))
+        if self._finish is not None:
+            result = self._finish(context, result)
         if options.json and self._document is not None:
             print_document(self._document(result))
         elif options.json:

@@ -17,12 +17,13 @@ from looseleaf.cli.output import FAILED, say, show
 from looseleaf.errors import Invalid, Unavailable
 from looseleaf.features.upkeep.lint import LINT_RULES
 from looseleaf.features.workflows.system_tasks import DAILY_MEMORY_TYPE, RETENTION_PREFIX
-from looseleaf.values import as_dict
+from looseleaf.values import as_dict, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from looseleaf.catalog.context import Context
     from looseleaf.features.upkeep.operations import (
         RetentionReport,
         UpkeepPreview,
@@ -78,6 +79,25 @@ def _has_failures(runs: Sequence[RunInfo | RetentionReport]) -> bool:
     return any(run.is_failure for run in runs)
 
 
+def _await_runs(context: Context, runs: Sequence[RunInfo]) -> list[RunInfo]:
+    """Wait for the jobs that a worker has for these runs, and return how they ended."""
+    return [_await_run(context, run) if run.job_id else run for run in runs]
+
+
+def _await_run(context: Context, run: RunInfo) -> RunInfo:
+    from looseleaf.features.workflows.job_commands import FAILURES, await_job
+    from looseleaf.features.workflows.operations.system_tasks import list_runs
+    from looseleaf.features.workflows.system_tasks import MOST_RUNS
+
+    job = await_job(context, run.job_id)
+    found = list_runs(context, task_type=run.task_type, agent=run.agent or None, limit=MOST_RUNS)
+    for record in found:
+        if record.id == run.id:
+            return replace(record, job_id=run.job_id)
+    # The job ended before the task did.
+    return replace(run, status=job.status, reason=job.reason, is_failure=job.status in FAILURES)
+
+
 def _take_params(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     arguments["task_params"] = parse_params(given["pairs"], given["document"])
 
@@ -103,6 +123,7 @@ run_task = _system_tasks.derive(
         ),
     },
     prepare=_take_params,
+    finish=_await_runs,
     key="runs",
     failed=_has_failures,
     show=print_runs,
@@ -230,6 +251,7 @@ run_upkeep = _upkeep_tasks.derive(
         "date": click.Option(["--date"], metavar="DAY", help="The day of the archive."),
     },
     prepare=_take_date,
+    finish=_await_runs,
     key="runs",
     failed=_has_failures,
     show=print_runs,

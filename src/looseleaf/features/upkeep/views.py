@@ -69,6 +69,8 @@ def change_upkeep(visit: Visit) -> Document | Redirect:
         visit.run("looseleaf/set-settings", settings={SWITCH: action == "on"})
         return Redirect(ADDRESS, f"Upkeep is {action} now.")
     runs: list[RunInfo] = visit.run("datamachine/run-task", task_type=TASK)
+    if any(run.job_id for run in runs):
+        return Redirect("/admin/jobs", f"Started for {len(runs)} agents, each as a job.")
     return Redirect(ADDRESS, f"Ran for {len(runs)} agents: {_count_statuses(runs)}.")
 
 
@@ -112,6 +114,8 @@ def change_runs(visit: Visit) -> Document | Redirect:
         kept = " What was changed in it since stays." if undo.merged else ""
         return Redirect(address, f"{undo.lines} lines are back in {undo.file}.{kept}")
     [run] = visit.run("datamachine/run-task", task_type=TASK, agent=agent)
+    if run.job_id:
+        return Redirect(f"/admin/jobs/{run.job_id}", f"Upkeep of {agent} runs as this job.")
     return Redirect(address, f"{WORDS.get(run.status, run.status)}: {run.reason}.")
 
 

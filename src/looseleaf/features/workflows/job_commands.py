@@ -263,14 +263,15 @@ def _follow_here(options: SharedOptions, workspace: Workspace, job: JobInfo) -> 
             note("No worker runs, so this command runs the job.")
         runtime.start_worker()
     if options.json:
-        final_job = _wait(workspace.context, job.job_id)
+        final_job = await_job(workspace.context, job.job_id)
         print_document(to_json_value(final_job))
     else:
         final_job = watch_job(workspace.context, job.job_id)
     _check_success(final_job)
 
 
-def _wait(context: Context, job_id: int) -> JobInfo:
+def await_job(context: Context, job_id: int) -> JobInfo:
+    """Wait until a job ends or needs a person, and return its last state."""
     from looseleaf.features.workflows.operations import jobs as operations
 
     while True:

@@ -183,7 +183,7 @@ def _describe_run_artifacts(shape: Schema) -> Schema:
 
 
 def _describe_task_run(shape: Schema) -> Schema:
-    return object_of({"task_type": TEXT, "message": TEXT, "runs": shape})
+    return object_of({"task_type": TEXT, "job_id": NUMBER, "message": TEXT, "runs": shape})
 
 
 _describe_save = partial(extend, _SAVED)

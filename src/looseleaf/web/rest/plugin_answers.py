@@ -295,10 +295,15 @@ def _build_run_artifacts(call: Call) -> Document:
 
 
 def _build_task_run(call: Call) -> Document:
-    """List the runs instead of the original's job_id: the runs have ended, and are no jobs."""
+    """Name the first job as the original does, and list one run for each agent.
+
+    Where no worker runs, the runs have ended and there is no job: its number is 0.
+    """
     task, runs = call.argument("task_type"), call.result
-    message = f"Task {task} was run {len(runs)} time{'' if len(runs) == 1 else 's'}."
-    return {"task_type": task, "message": message, "runs": runs}
+    job_id = runs[0]["job_id"] if runs else 0
+    times = f"{len(runs)} time{'' if len(runs) == 1 else 's'}"
+    message = f"Task {task} was {'started' if job_id else 'run'} {times}."
+    return {"task_type": task, "job_id": job_id, "message": message, "runs": runs}
 
 
 def _copy_result(call: Call) -> Document:

@@ -7,7 +7,8 @@ from looseleaf.catalog.json_values import bound_limit
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Unavailable
 from looseleaf.errors.features import InvalidTaskParameters
-from looseleaf.features.workflows.parts import system_tasks_of
+from looseleaf.features.workflows.jobs.run import plan_task_job
+from looseleaf.features.workflows.parts import jobs_of, system_tasks_of
 from looseleaf.features.workflows.system_tasks import (
     MANUAL,
     MOST_RUNS,
@@ -16,6 +17,7 @@ from looseleaf.features.workflows.system_tasks import (
     RunRequest,
     TaskPrompts,
     check_run,
+    derive_run_id,
     list_conditions,
     run_task,
 )
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 # Other names of the agent, which the original's clients put among the parameters.
 _AGENT_PARAMETERS = ("agent", "agent_id", "agent_slug")
+STARTED = "started"  # the status of a run whose job has not ended
 
 
 @value(kw_only=True)
@@ -92,12 +95,14 @@ class RunInfo:
         task_type: The task.
         agent: The agent that the run was for; "" for the workspace.
         trigger: What started the run: schedule or manual.
-        start: The time of its beginning, in UTC.
-        end: The time of its end, in UTC.
-        status: The result, in one word of the task.
+        start: The time of its beginning, in UTC; "" before.
+        end: The time of its end, in UTC; "" before.
+        status: The result, in one word of the task; started as long as there is none.
         reason: The reason of the result.
         is_failure: Whether the task did not do its work.
         details: Figures and texts of the task.
+        job_id: The job that was started for the run; 0 in the record of a run, and for a run that
+            was waited for.
     """
 
     id: str
@@ -110,6 +115,7 @@ class RunInfo:
     reason: str
     is_failure: bool
     details: Mapping[str, Any]
+    job_id: int = 0
 
 
 @value
@@ -163,6 +169,9 @@ def run_now(
 ) -> list[RunInfo]:
     """Run a system task now, for one agent or for all active agents.
 
+    Where a worker runs, as on a server, each run is a job that is answered at once: get-job shows
+    its progress, and list-task-runs its result under the id that is given here.
+
     Arguments:
         task_type: The task to run, as the list of tasks names it.
         task_params: The parameters of the run, such as a date; none if the task needs none.
@@ -177,10 +186,11 @@ def run_now(
     is_job = context.activity.kind == JOB
     trigger = params.pop("trigger", MANUAL) if is_job else MANUAL
     check_run(task, params, trigger=trigger)
+    records = _resolve_agents(context, task, agent)
+    if not is_job and jobs_of(context.parts).has_live_worker():
+        return [_start_run(context, task, record, params) for record in records]
     request = RunRequest(params, trigger, context.surface)
-    runs = [
-        run_once(context, task, record, request) for record in _resolve_agents(context, task, agent)
-    ]
+    runs = [run_once(context, task, record, request) for record in records]
     for run in runs:
         if is_job and run.is_failure:
             # The job fails with the run, or is tried again if the reason passes by itself.
@@ -235,6 +245,33 @@ def run_once(
         request,
         prompt=lambda key: prompts.text(task, key),
         is_cancelled=never,
+    )
+
+
+def _start_run(
+    context: Context, task: SystemTask, agent: AgentRecord | None, params: Mapping[str, Any]
+) -> RunInfo:
+    """Add the job of a run; the run will have the id that is given here."""
+    plan = plan_task_job(
+        task.type,
+        params,
+        label=task.label,
+        agent_id=agent.id if agent else 0,
+        user_id=context.principal.user_id or (agent.owner if agent else 0),
+    )
+    job = jobs_of(context.parts).jobs.add(plan)[0]
+    return RunInfo(
+        id=derive_run_id(job.created_at, job.id),
+        task_type=task.type,
+        agent=agent.slug if agent else "",
+        trigger=MANUAL,
+        start="",
+        end="",
+        status=STARTED,
+        reason=f"job {job.id} runs it",
+        is_failure=False,
+        details={},
+        job_id=job.id,
     )
 
 
