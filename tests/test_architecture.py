@@ -187,6 +187,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ): "only a file with a setting of a plugin needs it",
     ("plugins/discovery.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/outputs.py", "tiktoken"): "an extra",
+    ("prompt/chain.py", "looseleaf.prompt.excerpts.*"): "most prompts fit",
     ("prompt/outputs.py", "looseleaf.extras.*"): "only an extra needs it",
     ("catalog/json_values.py", "base64.*"): "only an upload needs it",
     ("models/by_name.py", "looseleaf.models.openai.*"): "0.15 s, and echo needs no HTTP",

@@ -265,6 +265,8 @@ class Settings:
     prompt_page_bytes: int = 0  # the most one page may take of a prompt; 0 is no limit
     prompt_total_bytes: int = 0
     prompt_comments: bool = False  # whether prompts keep the HTML comments of pages
+    # Sections whose lines are the last to be left out if a page does not fit into a prompt.
+    pinned_sections: tuple[str, ...] = ("Rules", "Preferences", "Identity")
     hook_characters: int = 10_000  # the most that a coding agent takes from a hook
     tokenizer: str = "estimate"  # or cl100k_base, o200k_base: with tiktoken and its vocabulary
     tokenizer_folder: str = ""  # where tiktoken keeps vocabularies; else TIKTOKEN_CACHE_DIR

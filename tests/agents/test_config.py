@@ -28,7 +28,7 @@ def test_nothing_said_is_the_default() -> None:
     assert config.memory_policy == parse_memory_policy(None)
     assert config.tool_policy == parse_tool_policy(None)
     assert (config.binds_access, config.has_tool_policy) == (False, False)
-    assert config.prompt_budget is None
+    assert (config.prompt_budget, config.pinned_sections) == (None, None)
     assert config.daily_memory == DailyMemoryConfig(enabled=False, recent_days=3)
     assert config.chat == ChatConfig(journal=False, turn_limit=None, compaction=CompactionConfig())
     assert config.model_for("chat") is None
@@ -43,6 +43,7 @@ def test_every_key_is_typed() -> None:
             "memory_policy": {"mode": "deny", "deny": ["SOUL.md"], "binds": "access"},
             "tool_policy": {"mode": "deny", "tools": ["memory_search"]},
             "prompt_budget": {"total": 9, "unit": "tokens"},
+            "pinned_sections": ["State"],
             "daily_memory": {"enabled": True, "recent_days": 5},
             "models": {"chat": "echo:a", "default": "echo:b"},
             "chat": {"journal": True, "turn_limit": 2, "compaction": {"enabled": True}},
@@ -53,6 +54,7 @@ def test_every_key_is_typed() -> None:
     assert config.binds_access
     assert config.has_tool_policy
     assert config.prompt_budget == Budget(total=9, unit="tokens")
+    assert config.pinned_sections == ("State",)
     assert config.daily_memory == DailyMemoryConfig(enabled=True, recent_days=5)
     assert (config.model_for("chat"), config.model_for("system")) == ("echo:a", "echo:b")
     assert config.chat == ChatConfig(
@@ -66,6 +68,8 @@ def test_every_key_is_typed() -> None:
         {"memory_policy": {"mode": "sometimes"}},
         {"tool_policy": {"mode": "sometimes"}},
         {"prompt_budget": {"most": 1}},
+        {"pinned_sections": "State"},
+        {"pinned_sections": [" "]},
         {"daily_memory": []},
         {"daily_memory": {"enabled": 1}},
         {"daily_memory": {"days": 1}},

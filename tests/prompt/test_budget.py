@@ -1,4 +1,4 @@
-"""Budgets: whole or not at all, by priority, and never without a word."""
+"""Budgets: by priority, own pages in part, others whole or not at all, never without a word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from looseleaf.operations.prompt import check_prompt
 from looseleaf.prompt.assembly import BETWEEN, Piece
 from looseleaf.prompt.chain import fit_pieces
 from looseleaf.prompt.directive import Directive
-from looseleaf.prompt.outputs import LeftOut, Source, Text, estimate_tokens
+from looseleaf.prompt.outputs import LeftOut, Source, Text, estimate_tokens, resolve_tokenizer
+from looseleaf.prompt.reports import explain_prompt
 from tests.prompt.conftest import list_left_out, list_pages
 
 SAYS = Directive(name="says", priority=1, make=lambda _desk: ())
@@ -53,10 +54,41 @@ def test_what_is_given_fits_and_what_is_left_out_did_not(
     assert not total or used <= total + len(BETWEEN)
 
 
-def test_a_page_that_does_not_fit_is_left_out_whole(workspace: Workspace) -> None:
+def test_of_an_own_page_the_newest_lines_that_fit_are_given(workspace: Workspace) -> None:
+    """In bytes and in tokens, by the budget of a page and of all; explain names the others."""
+    scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    facts = [f"- Fact {number} is about the harbour.\n" for number in range(300)]
+    text = "## Rules\n\n- Be kind.\n\n## State\n\n" + "".join(facts)
+    workspace.pages.write(scope, text, change=workspace.context.change("write"))
+    for budget in (
+        Budget(total=4_000),
+        Budget(page=2_000),
+        Budget(total=900, unit="tokens"),
+        Budget(page=600, unit="tokens"),
+    ):
+        assembly = workspace.compose("chat", "ada", budget=budget)
+        assert assembly.truncated == ("MEMORY.md",)
+        assert "SOUL.md" in list_pages(assembly)
+        given = next(piece for piece in assembly.pieces if piece.name == "MEMORY.md")
+        size = estimate_tokens(given.text) if budget.unit == "tokens" else len(given.text.encode())
+        assert size <= (budget.page or budget.total)
+        assert "- Be kind.\n" in given.text
+        kept = [fact for fact in facts if fact in given.text]
+        assert 20 < len(kept) < 150
+        assert kept == facts[-len(kept) :]
+        note = f"[older lines left out: {300 - len(kept)} in State]\n"
+        assert f"{note}{kept[0]}" in given.text
+        candidates = explain_prompt(assembly, resolve_tokenizer()).candidates
+        explained = next(item.detail for item in candidates if item.name == "MEMORY.md")
+        assert f"{300 - len(kept)} in State (lines 7 to {306 - len(kept)})" in explained
+        assert "Pinned sections (Rules) stay" in explained
+
+
+def test_a_page_of_which_not_a_line_fits_is_left_out(workspace: Workspace) -> None:
     """And the prompt says which, with what it takes and what there is."""
     scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
-    workspace.pages.write(scope, "y" * 5_000, change=workspace.context.change("write"))
+    code = "```\n" + "yyyyyy\n" * 700 + "```\n"
+    workspace.pages.write(scope, code, change=workspace.context.change("write"))
     assembly = workspace.compose("chat", "ada", budget=Budget(total=4_000))
     assert "MEMORY.md" not in list_pages(assembly)
     assert list_left_out(assembly)["MEMORY.md"] == "over_budget"

@@ -94,10 +94,10 @@ def test_a_generated_page_goes_first_and_disturbs_nobody(workspace: Workspace) -
     assert "systemMessage" not in document
 
 
-def test_of_a_page_that_is_too_long_whole_sections_and_lines_are_given(
+def test_of_a_page_that_is_too_long_the_newest_lines_of_each_section_are_given(
     workspace: Workspace,
 ) -> None:
-    """The label says how much; short pages stay whole, however long the others are."""
+    """The label and notes say how much; short pages stay whole, however long the others are."""
     fill(workspace, MEMORY=MEMORY + "## Last\n\n- short\n", SOUL="I am Ada.\n" * 900)
     limit = HostLimit(agent="ada")
     given = fit_to_host(workspace.compose("chat", "ada"), limit)
@@ -109,9 +109,17 @@ def test_of_a_page_that_is_too_long_whole_sections_and_lines_are_given(
     assert " of 135 lines" in label
     assert "## Last" in lines
     assert "- short" in lines
-    kept = [line for line in lines if line.startswith("- The harbour")]
-    assert kept == [line for line in MEMORY.split("\n") if "harbour" in line][: len(kept)]
-    assert 60 < len(kept) < 125
+    state, lessons = (lines.index(f"## {name}") for name in ("State", "Lessons"))
+    old_state, old_lessons = MEMORY.split("## Lessons")
+    for old, new, name in (
+        (old_state, lines[state:lessons], "State"),
+        (old_lessons, lines[lessons:], "Lessons"),
+    ):
+        facts = [line for line in old.split("\n") if "harbour" in line]
+        kept = [line for line in new if line.startswith("- The harbour")]
+        assert kept == facts[-len(kept) :]
+        assert 25 < len(kept) < 60
+        assert f"[older lines left out: {len(facts) - len(kept)} in {name}]" in new
     assert "In part: " in given.text
 
 

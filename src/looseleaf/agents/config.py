@@ -143,6 +143,18 @@ class AgentConfig:
         return None if budget is None else budget_of(budget)
 
     @built_once
+    def pinned_sections(self) -> tuple[str, ...] | None:
+        """Which sections prompts leave out last, or None if the workspace's setting counts."""
+        names = self.json.get("pinned_sections")
+        if names is None:
+            return None
+        if not isinstance(names, list | tuple) or not all(
+            isinstance(name, str) and name.strip() for name in names
+        ):
+            raise InvalidAgent(self.agent, "pinned_sections is a list of names of sections")
+        return tuple(names)
+
+    @built_once
     def daily_memory(self) -> DailyMemoryConfig:
         """Whether prompts have the journal."""
         daily: object = self.json.get("daily_memory", {})
@@ -182,7 +194,7 @@ class AgentConfig:
 
     def check(self) -> None:
         """Raise if a part of the configuration is invalid."""
-        _ = (self.memory_policy, self.tool_policy, self.prompt_budget)
+        _ = (self.memory_policy, self.tool_policy, self.prompt_budget, self.pinned_sections)
         _ = (self.daily_memory, self.models, self.chat)
         try:
             json.dumps(self.json)

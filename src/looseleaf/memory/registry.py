@@ -44,6 +44,7 @@ class RegisteredFile:
     description: str = ""
     word_budget: int = 0  # 0 is no budget
     byte_budget: int = BYTE_BUDGET
+    pinned: tuple[str, ...] = ()  # sections whose lines prompts leave out last
     owner: str = ""
 
     @property
@@ -78,6 +79,7 @@ class FileRegistry:
         description: str = "",
         word_budget: int = 0,
         byte_budget: int = BYTE_BUDGET,
+        pinned: Iterable[str] = (),
         owner: str = "",
     ) -> RegisteredFile:
         """Add a file, or replace the one of the same name; by default, every mode injects it."""
@@ -95,6 +97,7 @@ class FileRegistry:
             description=description,
             word_budget=_check_budget(filename, "word_budget", word_budget),
             byte_budget=_check_budget(filename, "byte_budget", byte_budget),
+            pinned=_check_pinned(filename, pinned),
             owner=owner,
         )
         self._refuse_if_taken(file)
@@ -268,6 +271,15 @@ def _check_modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(modes, str):
         raise _build_error(filename, "modes", f"it is a list; write [{modes!r}]")
     return tuple(check_word(mode, "mode") for mode in modes)
+
+
+def _check_pinned(filename: str, names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise _build_error(filename, "pinned", f"it is a list; write [{names!r}]")
+    sections = tuple(names)
+    if any(type(name) is not str or not name.strip() for name in sections):
+        raise _build_error(filename, "pinned", "it takes the names of sections")
+    return sections
 
 
 def _check_convention_path(filename: str, path: str) -> str:

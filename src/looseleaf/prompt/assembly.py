@@ -22,12 +22,22 @@ MISSED = ("over_budget", "not_text", "unreadable")
 
 
 @value
+class Cut:
+    """What became of a page of which a part is given: how much fits, which lines went and why."""
+
+    extent: str
+    detail: str
+    whole: str  # the text of the page, for another cut
+
+
+@value
 class Piece:
     """One thing a directive gave or left out, and the text that stands in the prompt for it."""
 
     directive: Directive
     item: Text | Data | File | LeftOut
     text: str = ""
+    cut: Cut | None = None  # of a page of which a part is given
 
     @property
     def injected(self) -> bool:
@@ -58,20 +68,12 @@ class Piece:
 class Assembly:
     """The system messages of a prompt in order, and the pieces they came from."""
 
-    __slots__ = ("_text", "moment", "pieces", "request", "truncated")
+    __slots__ = ("_text", "moment", "pieces", "request")
 
-    def __init__(
-        self,
-        request: Request,
-        pieces: tuple[Piece, ...],
-        moment: float,
-        *,
-        truncated: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, request: Request, pieces: tuple[Piece, ...], moment: float) -> None:
         self.request = request
         self.pieces = pieces
         self.moment = moment
-        self.truncated = truncated  # the pages of which only a part is given
         self._text: str | None = None
 
     @property
@@ -85,6 +87,11 @@ class Assembly:
         if self._text is None:
             self._text = BETWEEN.join(self.messages)
         return self._text
+
+    @property
+    def truncated(self) -> tuple[str, ...]:
+        """The pages of which only a part is given."""
+        return tuple(piece.name for piece in self.pieces if piece.cut is not None)
 
     @property
     def omitted(self) -> tuple[str, ...]:

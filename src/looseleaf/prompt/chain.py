@@ -6,14 +6,22 @@ from looseleaf.errors import Invalid, LooseleafError, Unavailable, Unsafe
 from looseleaf.errors.operations import DirectiveFailed
 from looseleaf.prompt.assembly import BETWEEN, MISSED, Assembly, Piece
 from looseleaf.prompt.directive import Directives, DirectiveView, Filters, PromptParts
-from looseleaf.prompt.outputs import Data, File, LeftOut, Text, render_output, resolve_tokenizer
+from looseleaf.prompt.outputs import (
+    OWN_PAGE,
+    Data,
+    File,
+    LeftOut,
+    Text,
+    render_output,
+    resolve_tokenizer,
+)
 from looseleaf.prompt.reports import Overrun
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from looseleaf.agents.config import Budget
@@ -29,7 +37,10 @@ if TYPE_CHECKING:
     Reads = list[tuple[Scope, Found | Missing]]
 
 
-# Budgets: a page that does not fit is left out whole, and the prompt says so.
+# Budgets: of the agent's own pages the lines that fit are given; others are left out whole.
+
+
+_NO_LIMIT = 1 << 62
 
 
 def fit_pieces(
@@ -41,16 +52,62 @@ def fit_pieces(
         return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)
 
     result = list(pieces)
+    between = size_of(BETWEEN) if budget.unit == "bytes" else 0
+    places = rank_places(result)
+    own_places = [place for place in places if rank_of(result[place]) == OWN_PAGE]
     used_size = 0
-    for place in rank_places(result):
-        piece = result[place]
-        size = size_of(piece.text)
-        reason = _describe_excess(piece, size, used_size, budget)
-        if reason:
-            result[place] = leave_out(piece, reason)
+
+    def keep_whole(places: Iterable[int]) -> None:
+        nonlocal used_size
+        for place in places:
+            size = size_of(result[place].text)
+            reason = _describe_excess(result[place], size, used_size, budget)
+            if reason:
+                result[place] = leave_out(result[place], reason)
+            else:
+                used_size += size + between
+
+    keep_whole(place for place in places if rank_of(result[place]) < OWN_PAGE)
+    room = budget.total - used_size + between if budget.total else _NO_LIMIT
+    most = budget.page or _NO_LIMIT
+    for place, part in share_room(result, own_places, room, size_of, between=between, most=most):
+        if part is None:
+            size = size_of(result[place].text)
+            reason = _describe_excess(result[place], size, used_size, budget)
+            reason = reason or f"it takes {size} {budget.unit}, and not a line of it fits"
+            result[place] = leave_out(result[place], reason)
         else:
-            used_size += size + (size_of(BETWEEN) if budget.unit == "bytes" else 0)
+            result[place] = part
+            used_size += size_of(part.text) + between
+    keep_whole(place for place in places if rank_of(result[place]) > OWN_PAGE)
     return result
+
+
+def share_room(
+    pieces: Sequence[Piece],
+    places: Iterable[int],
+    room: int,
+    count: Callable[[str], int],
+    *,
+    between: int,
+    most: int = _NO_LIMIT,
+) -> Iterator[tuple[int, Piece | None]]:
+    """Fit pages: short ones whole, of long ones the same room each; None if not a line fits."""
+    sizes = {place: count(pieces[place].text) for place in places}
+    by_size = sorted(sizes, key=sizes.__getitem__)
+    for number, place in enumerate(by_size):
+        share = min(room // (len(by_size) - number) - between, most)
+        if sizes[place] <= share:
+            room -= sizes[place] + between
+            yield place, pieces[place]
+            continue
+        # Most prompts fit, and cutting takes modules that they do not need.
+        from looseleaf.prompt.excerpts import cut_page
+
+        part = cut_page(pieces[place], share, count)
+        if part is not None:
+            room -= count(part.text) + between
+        yield place, part
 
 
 def rank_places(pieces: list[Piece]) -> list[int]:
@@ -398,6 +455,7 @@ def open_chain(
             site_filters=context,
             decide_tools=decide_tools,
             keep_comments=settings.prompt_comments,
+            pinned_sections=settings.pinned_sections,
         ),
         clock=clock,
         tokenizer=resolve_tokenizer(settings.tokenizer, settings.tokenizer_folder),

@@ -188,6 +188,7 @@ class PromptParts:
     site_filters: Filters
     decide_tools: Callable[[Request], Iterable[tuple[Tool, PolicyDecision]]]
     keep_comments: bool = False
+    pinned_sections: tuple[str, ...] = ()
 
 
 class DirectiveView:
@@ -307,7 +308,7 @@ class DirectiveView:
 
     def _build_output(self, scope: Scope, page: Found) -> Text | LeftOut:
         file = self.parts.registry.get(scope.filename)
-        page, source = self._with_source(scope, page, _rank_of(file))
+        page, source = self._with_source(scope, page, file)
         try:
             text = decode_text(scope.filename, page.content)
         except NotText as error:
@@ -345,7 +346,9 @@ class DirectiveView:
         mark = page.hash if plain == text else ""
         return Text(format_block(source, plain, hash=mark), source)
 
-    def _with_source(self, scope: Scope, page: Found, rank: int) -> tuple[Found, Source]:
+    def _with_source(
+        self, scope: Scope, page: Found, file: RegisteredFile | None
+    ) -> tuple[Found, Source]:
         """Find the author of the text that was read, also while someone is writing."""
         sources = self.parts.sources
         latest = sources.latest(scope)
@@ -368,8 +371,15 @@ class DirectiveView:
             agent=self.agent.slug if scope.agent_id else "",
             changed=day,
             by=author,
-            rank=rank,
+            rank=_rank_of(file),
+            pinned=self._pinned_sections(file),
         )
+
+    def _pinned_sections(self, file: RegisteredFile | None) -> tuple[str, ...]:
+        """Return the sections that the agent or the workspace pins, and those of the page."""
+        own = self.agent.configuration.pinned_sections if self.agent.config else None
+        names = self.parts.pinned_sections if own is None else own
+        return (*names, *file.pinned) if file is not None and file.pinned else names
 
 
 _OWN_LAYERS = ("agent", "user", "principal")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from itertools import pairwise
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.sections import list_sections
 from looseleaf.prompt.assembly import (
     BETWEEN,
     AnthropicBlock,
@@ -23,14 +20,14 @@ from looseleaf.prompt.assembly import (
     PromptMessage,
     PromptText,
 )
-from looseleaf.prompt.chain import rank_of, rank_places
+from looseleaf.prompt.chain import rank_of, rank_places, share_room
 from looseleaf.prompt.directive import Directive
-from looseleaf.prompt.outputs import GENERATED_PAGE, OWN_PAGE, File, LeftOut, Text, format_block
+from looseleaf.prompt.outputs import GENERATED_PAGE, OWN_PAGE, File, LeftOut, Text
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Literal, TypeAlias
 
     Unit = Literal["utf-16", "utf-8"]
@@ -38,95 +35,6 @@ if TYPE_CHECKING:
     Prompt: TypeAlias = (
         "PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument"
     )
-
-
-# A part of a page: whole sections as long as there is room, then whole lines of one more.
-# A paragraph that is one long line is cut between words if most of the room would stay empty.
-
-
-_LONGEST_FENCE = 2 * 64
-_CUT = " […]"
-_LONGEST_WORD = 40  # not every language has spaces
-_LEAST_USE = 4  # a quarter of the room: a long line is cut if more stays empty
-_LINES = re.compile(r"[^\n]*\n|[^\n]+$")
-
-
-@value
-class Excerpt:
-    """A page of which a part is given, and how much that is."""
-
-    piece: Piece
-    extent: str
-
-
-def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | None:
-    """Return as much of a page as fits, in the order of the page, or None if not a line does."""
-    item = piece.item
-    if not isinstance(item, Text) or item.source is None:
-        return None
-    text = piece.text.partition("\n")[2].rpartition("\n")[0]
-    total = _count_lines(text)
-    longest = format_block(item.source, "", part=_format_extent(total, total))
-    part = _choose_part(text, room - count(longest) - _LONGEST_FENCE, count)
-    if not part.strip():
-        return None
-    extent = _format_extent(_count_lines(part), total)
-    block_text = format_block(item.source, part, part=extent)
-    return Excerpt(Piece(piece.directive, Text(block_text, item.source), block_text), extent)
-
-
-def _format_extent(lines: int, total: int) -> str:
-    return f"{lines:,} of {total:,} lines"
-
-
-def _count_lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
-
-
-def _choose_part(text: str, room: int, count: Callable[[str], int]) -> str:
-    starts = [0, *(section.start for section in list_sections(text)), len(text)]
-    segments = [text[start:end] for start, end in pairwise(starts)]
-    parts: dict[int, str] = {}
-    most_empty = room // _LEAST_USE
-    for place, segment in enumerate(segments):
-        size = count(segment)
-        if size <= room:
-            parts[place] = segment
-            room -= size
-    first = next((place for place in range(len(segments)) if place not in parts), None)
-    if first is not None:
-        parts[first] = _take_lines(segments[first], room, count, most_empty)
-    return "".join(parts[place] for place in sorted(parts))
-
-
-def _take_lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
-    """Return the first lines of a section, as many as fit."""
-    lines = []
-    for line in _LINES.findall(segment):
-        size = count(line)
-        if size > room:
-            if room > most_empty:
-                lines.append(_take_words(line, room, count))
-            break
-        lines.append(line)
-        room -= size
-    return "".join(lines)
-
-
-def _take_words(line: str, room: int, count: Callable[[str], int]) -> str:
-    """Return the first words of a line, as many as fit, with a sign that there are more."""
-    room -= count(_CUT + "\n")
-    # A count is never less than the number of characters.
-    low, high = 0, min(len(line), max(room, 0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(line[:middle]) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    space = line.rfind(" ", max(low - _LONGEST_WORD, 0), low)
-    words = line[: space if space > 0 else low]
-    return f"{words}{_CUT}\n" if words.strip() else ""
 
 
 # A coding agent's limit for the output of a hook: important pages are kept, others are named.
@@ -243,7 +151,7 @@ def _tell_apart(assembly: Assembly, host: str) -> Assembly:
     at = sum(1 for piece in assembly.pieces if piece.directive.priority < HOST_MEMORY.priority)
     note = Piece(HOST_MEMORY, Text(text), text)
     pieces = (*assembly.pieces[:at], note, *assembly.pieces[at:])
-    return Assembly(assembly.request, pieces, assembly.moment, truncated=assembly.truncated)
+    return Assembly(assembly.request, pieces, assembly.moment)
 
 
 def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
@@ -264,7 +172,6 @@ class _Fitting:
         self.assembly, self.limit = assembly, limit
         self.pieces = list(assembly.pieces)
         self.between = limit.count(BETWEEN)
-        self.truncated: dict[str, str] = {}  # how much of each page is given
         self.room = limit.characters - _ENVELOPE
         self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
         self.own_places = [place for place in rank_places(self.pieces) if self._is_own(place)]
@@ -287,7 +194,7 @@ class _Fitting:
             # A page must be cut anyway, and loses little more to a few words.
             self._keep_whole(later)
             later = []
-        self._share(self.own_places)
+        self._share_room()
         other_places = [
             place for place in rank_places(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
         ]
@@ -297,14 +204,14 @@ class _Fitting:
             self.assembly.request,
             (*self.pieces, Piece(HOST_LIMIT, Text(notice), notice)),
             self.assembly.moment,
-            truncated=tuple(name for name in self.pages if name in self.truncated),
         )
 
     def _build_closing_notice(self) -> str:
         names = {piece.name for piece in self.pieces if piece.text}
         omitted_names = [name for name in self.pages if name not in names]
+        extents = {piece.name: piece.cut.extent for piece in self.pieces if piece.cut}
         return (
-            self._format_notice(self.truncated, omitted_names)
+            self._format_notice(extents, omitted_names)
             if self.names_fit
             else self._format_notice({}, [])
         )
@@ -331,22 +238,16 @@ class _Fitting:
             else:
                 self._leave_out(place, size)
 
-    def _share(self, places: list[int]) -> None:
+    def _share_room(self) -> None:
         """Fit the pages that matter most: short ones whole, of long ones a part."""
-        by_size = sorted(places, key=self._size_of)
-        for number, place in enumerate(by_size):
-            share = self.room // (len(by_size) - number)
-            size = self._size_of(place)
-            if size <= share:
-                self.room -= size
-                continue
-            part = cut_page(self.pieces[place], share - self.between, self.limit.count)
+        for place, part in share_room(
+            self.pieces, self.own_places, self.room, self.limit.count, between=self.between
+        ):
             if part is None:
-                self._leave_out(place, size)
-                continue
-            self.pieces[place] = part.piece
-            self.truncated[part.piece.name] = part.extent
-            self.room -= self._size_of(place)
+                self._leave_out(place, self._size_of(place))
+            else:
+                self.pieces[place] = part
+                self.room -= self._size_of(place)
 
     def _leave_out(self, place: int, size: int) -> None:
         piece = self.pieces[place]

@@ -52,6 +52,7 @@ class Source:
     by: str = ""
     comments: int = 0  # the bytes of comments that were left out
     rank: int = OTHER_PAGE  # the lowest is kept first if room is short
+    pinned: tuple[str, ...] = ()  # the sections whose lines are the last to be left out
 
 
 @value

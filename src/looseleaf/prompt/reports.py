@@ -190,7 +190,7 @@ def _build_candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
         size=left_out.bytes if left_out else len(piece.text.encode()),
         changed=source.changed if source else "",
         by=source.by if source else "",
-        detail=left_out.detail if left_out else "",
+        detail=left_out.detail if left_out else piece.cut.detail if piece.cut else "",
         comments=source.comments if source else 0,
     )
 

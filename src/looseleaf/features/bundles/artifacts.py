@@ -214,7 +214,7 @@ _TOOL_LISTS = ("enabled_tools", "disabled_tools")
 # Keys of a configuration whose meaning is known here; another one may be a right of a plugin.
 _KNOWN_KEYS = (
     *("allowed_redirect_uris", "chat", "daily_memory", "description", "memory_policy", "model"),
-    *("mode_models", "models", "prompt_budget", "provider", "tool_policy"),
+    *("mode_models", "models", "pinned_sections", "prompt_budget", "provider", "tool_policy"),
 )
 
 

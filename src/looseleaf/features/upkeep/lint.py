@@ -7,10 +7,10 @@ import posixpath
 import re
 from functools import cached_property
 
-from looseleaf.features.upkeep.daily_task.units import split_lines
 from looseleaf.memory.day import parse_date
 from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.sections import list_sections
+from looseleaf.memory.units import split_lines
 from looseleaf.times import DAY_SECONDS, format_date
 from looseleaf.values import value
 

@@ -14,8 +14,8 @@ from looseleaf.features.upkeep.daily_task.gates import (
     refuse_plan,
 )
 from looseleaf.features.upkeep.daily_task.plan import plan_answer
-from looseleaf.features.upkeep.daily_task.units import size_of
 from looseleaf.features.workflows.system_tasks import TaskPrompt
+from looseleaf.memory.units import size_of
 from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.values import FrozenDict, as_dict, value
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from looseleaf.features.upkeep.daily_task.plan import CONTEXT_MARK
-from looseleaf.features.upkeep.daily_task.units import count_lines, has_word, size_of
+from looseleaf.memory.units import count_lines, has_word, size_of
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from looseleaf.features.upkeep.daily_task.units import (
+from looseleaf.memory.day import FOLDER, Day, day_of, parse_date
+from looseleaf.memory.sections import end_line, newline_of
+from looseleaf.memory.units import (
     NO_PARENT,
     find_units,
     has_word,
     size_of,
     split_lines,
 )
-from looseleaf.memory.day import FOLDER, Day, day_of, parse_date
-from looseleaf.memory.sections import end_line, newline_of
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence, Set
 
-    from looseleaf.features.upkeep.daily_task.units import Unit
+    from looseleaf.memory.units import Unit
 
 
 # The one section of MEMORY.md that says to which days of the journal sections were moved.

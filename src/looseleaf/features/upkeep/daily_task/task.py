@@ -15,7 +15,6 @@ from looseleaf.features.upkeep.daily_task.conversation import (
 )
 from looseleaf.features.upkeep.daily_task.gates import refuse_loss, thresholds_of
 from looseleaf.features.upkeep.daily_task.plan import PageParts, plan_overflow
-from looseleaf.features.upkeep.daily_task.units import size_of
 from looseleaf.features.workflows.jobs.run import is_transient
 from looseleaf.features.workflows.parts import jobs_of
 from looseleaf.features.workflows.system_tasks import (
@@ -30,6 +29,7 @@ from looseleaf.features.workflows.system_tasks import (
 from looseleaf.memory.day import FOLDER, resolve_day
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
+from looseleaf.memory.units import size_of
 from looseleaf.prompt.request import Request
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import FrozenDict, replace, value

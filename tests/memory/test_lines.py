@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.features.upkeep.daily_task.units import count_lines, has_word, size_of, split_lines
+from looseleaf.memory.units import count_lines, has_word, size_of, split_lines
 
 
 @given(st.text())

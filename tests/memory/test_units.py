@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.features.upkeep.daily_task.units import find_units, split_lines
+from looseleaf.memory.units import find_units, split_lines
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
