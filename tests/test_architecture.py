@@ -34,6 +34,8 @@ LINES = (
     "operations",
     "plugins",
     "workspace",
+    "agent_memory",
+    "aio",
     "__init__",
     "mcp adapters remote",
     "web",
@@ -92,7 +94,7 @@ LIBRARY_USERS = {
 }
 
 # In models/ a library that knows only event loops is hidden behind a synchronous contract.
-ASYNC_PACKAGES = {"web", "mcp", "models", "features/*endpoints.py"}
+ASYNC_PACKAGES = {"aio", "web", "mcp", "models", "features/*endpoints.py"}
 PRINTING_PACKAGES = {"cli", "features/*commands.py"}
 ENVIRONMENT_READERS = {"settings.py"}
 
@@ -122,6 +124,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("stores/disk/store.py", "looseleaf.stores.disk.*"): "a read changes nothing, and opens no log",
     ("stores/disk/history/page_history.py", "looseleaf.stores.disk.*"): "the same",
     ("stores/disk/history/page_history.py", "looseleaf.memory.blame.*"): "only blame needs it",
+    ("prompt/directive.py", "inspect"): "half a start, and plain functions need none of it",
+    ("operations/history.py", "looseleaf.memory.blame.*"): "the same, and hashes to load",
     (
         "features/workflows/parts.py",
         "looseleaf.*",

@@ -6,6 +6,8 @@ from looseleaf.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.agent_memory import AgentMemory as AgentMemory
+    from looseleaf.agent_memory import open as open  # noqa: A004 - it is read as looseleaf.open
     from looseleaf.agents.config import Budget as Budget
     from looseleaf.errors import LooseleafError as LooseleafError
     from looseleaf.memory.daily import DailyMemory as DailyMemory
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "ABSENT": "memory.store",
     "Activity": "memory.provenance",
+    "AgentMemory": "agent_memory",
     "Assembly": "prompt.assembly",
     "Budget": "agents.config",
     "Change": "memory.store",
@@ -68,6 +71,7 @@ _MODULES = {
     "Where": "memory.scope",
     "Workspace": "workspace",
     "hookimpl": "plugins.hooks",
+    "open": "agent_memory",
 }
 _FORMER_NAMES = {"Flow": "FlowPart", "Pipeline": "PipelinePart"}  # as the docs once showed them
 __all__ = sorted(_MODULES)  # noqa: PLE0605 - the names are in the table above

@@ -10,7 +10,7 @@ import pytest
 from looseleaf import Where, Workspace
 from looseleaf.agents.record import AgentList, AgentRecord, list_readable_agents
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.generated_pages import GeneratedPages
+from looseleaf.catalog.generated_pages import GeneratedPages, sources_of
 from looseleaf.catalog.services import WorkspaceServices
 from looseleaf.errors.pages import (
     AgentAmbiguous,
@@ -22,7 +22,6 @@ from looseleaf.errors.pages import (
 )
 from looseleaf.memory.pages import MemoryPages
 from looseleaf.operations import agents as operations
-from looseleaf.operations.composed import sources_of
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.memory import read_memory, write_page
 from looseleaf.stores.disk.agents import DiskAgents

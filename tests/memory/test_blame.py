@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from looseleaf import Change, Provenance, Workspace
 from looseleaf.errors.pages import RevisionMissing
-from looseleaf.memory.blame import LineOwners, blame_lines, name_version, split_lines
+from looseleaf.memory.blame import LineOwners, blame_lines, split_lines
 from looseleaf.memory.scope import Scope
-from looseleaf.memory.store import Retention
+from looseleaf.memory.store import Retention, name_version
 from looseleaf.stores.disk.history import line_owners
 from tests.conftest import Clock
 
@@ -34,7 +34,7 @@ def write(workspace: Workspace, actor: str, *lines: str, operation: str = "write
 def actors(workspace: Workspace, number: int | None = None) -> list[tuple[str, str]]:
     """Return each line of the page with its writer."""
     lines = blame_lines(workspace.history, ADA, number)
-    return [(line.text, line.actor) for line in lines]
+    return [(line.text, line.revision.actor) for line in lines]
 
 
 EDITS = st.lists(
@@ -90,7 +90,8 @@ def test_an_edit_outside_is_named_before_it_is_logged(workspace: Workspace) -> N
     with open(path, "a", encoding="utf-8") as file:
         file.write("- two\n")
     (first, second) = blame_lines(workspace.history, ADA)
-    assert (first.actor, second.actor_kind, second.revision) == ("ada", "outside", 2)
+    assert first.revision.actor == "ada"
+    assert (second.revision.actor_kind, second.revision.number) == ("outside", 2)
 
 
 def test_pruned_and_purged_versions_leave_the_names_of_their_writers(
@@ -139,7 +140,7 @@ def test_lines_that_move_to_another_page_keep_their_writer(workspace: Workspace)
     workspace.pages.append(day, "### Archive\n\n  - from the web\n", change=archive)
     write(workspace, "looseleaf", "- mine", operation="compact")
     lines = blame_lines(workspace.history, day)
-    assert [(line.text, line.actor, line.file, line.moved_by) for line in lines] == [
+    assert [(line.text, line.revision.actor, line.file, line.moved_by) for line in lines] == [
         ("### Archive", "looseleaf", day.filename, 0),
         ("", "looseleaf", day.filename, 0),
         ("  - from the web", "ada", ADA.filename, 1),

@@ -236,10 +236,10 @@ def _parse_arguments(json_arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     return document
 
 
-# Every tool as providers declare tools: OpenAI, Anthropic, or plain JSON schema.
+# Every tool as providers declare tools: OpenAI, Anthropic, Gemini, or plain JSON schema.
 
 
-FORMATS = ("json", "openai", "anthropic")
+FORMATS = ("json", "openai", "anthropic", "gemini")
 
 
 def list_all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[Tool, ...]:
@@ -263,4 +263,6 @@ def _format_tool(tool: Tool, format: str) -> dict[str, Any]:  # noqa: A002
         return {**header, "input_schema": tool.schema}
     if format == "openai":
         return {"type": "function", "function": {**header, "parameters": tool.schema}}
+    if format == "gemini":
+        return {**header, "parametersJsonSchema": tool.schema}
     return {**header, "parameters": tool.schema}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.differences import diff_ranges
-from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,40 +19,15 @@ MOST_REMOVED = 4_096  # removed lines whose owners are remembered, for texts tha
 _BULLETS = ("- ", "* ", "+ ")
 
 
-@value(kw_only=True)
-class BlamedLine:
-    """A line of a page and the change that brought it.
+class LineSource(NamedTuple):
+    """The change that brought a line: the page that it was made to, and its revision.
 
-    Fields:
-        line: The number of the line, from 1.
-        text: The line.
-        file: The page that the change was made to, another one if the line was moved here.
-        revision: The revision of that page.
-        time: When the change was made, in seconds since 1970.
-        operation: What was done.
-        actor: Who made the change.
-        actor_kind: person, agent, task, import or outside.
-        surface: How the change reached the page.
-        activity: session, job or request.
-        activity_id: The id of the session, job or request.
-        origin: Where the text is from: user, agent, tool, import or system.
-        reason: Why, in the words of the actor.
-        moved_by: The revision of this page that moved the line here; 0 if it was written here.
+    `moved_by` is the revision that moved the line here from that page; 0 if it was written here.
     """
 
-    line: int
     text: str
     file: str
-    revision: int
-    time: float
-    operation: str
-    actor: str
-    actor_kind: str
-    surface: str
-    activity: str
-    activity_id: str
-    origin: str
-    reason: str
+    revision: Revision
     moved_by: int = 0
 
 
@@ -130,41 +105,16 @@ class LineOwners:
 
 
 _MOST_MOVES = 4  # from page to page that are followed back
-_HASH_DIGITS = 16
 
 
-def name_version(filename: str, version: str) -> str:
-    """Return the name of a page's version, for changes that move its lines to another page."""
-    return f"{filename}@{version[:_HASH_DIGITS]}"
-
-
-def blame_lines(history: History, scope: Scope, number: int | None = None) -> list[BlamedLine]:
+def blame_lines(history: History, scope: Scope, number: int | None = None) -> list[LineSource]:
     """List the lines of a page with their changes; lines of another page with those made there."""
     blame = history.blame(scope, number)
-    traced = _Moves(history, scope)
+    moves = _Moves(history, scope)
     lines = []
-    for place, (text, revision) in enumerate(
-        zip(split_lines(blame.content), blame.revisions, strict=True), 1
-    ):
-        file, source = traced.find(scope.filename, text, revision)
-        lines.append(
-            BlamedLine(
-                line=place,
-                text=text,
-                file=file,
-                revision=source.number,
-                time=source.time,
-                operation=source.operation,
-                actor=source.actor,
-                actor_kind=source.actor_kind,
-                surface=source.surface,
-                activity=source.activity,
-                activity_id=source.activity_id,
-                origin=source.origin,
-                reason=source.reason,
-                moved_by=0 if source is revision else revision.number,
-            )
-        )
+    for text, revision in zip(split_lines(blame.content), blame.revisions, strict=True):
+        file, source = moves.find(scope.filename, text, revision)
+        lines.append(LineSource(text, file, source, 0 if source is revision else revision.number))
     return lines
 
 

@@ -380,6 +380,14 @@ def _encode(filename: str, text: str) -> bytes:
 
 
 MAIN = "MEMORY.md"  # the page that is meant if none is named
+FACTS = "Facts"  # the section of facts that name none
+_LIST_MARKS = ("- ", "* ", "+ ")
+
+
+def format_fact(text: str) -> str:
+    """Return a fact as an item of a list."""
+    fact = text.strip()
+    return fact if fact.startswith(_LIST_MARKS) else f"- {fact}"
 
 
 class PageDocument(TypedDict):

@@ -142,6 +142,11 @@ def shorten_version(version: str) -> str:
     return version[:_SHORT]
 
 
+def name_version(filename: str, version: str) -> str:
+    """Return the name of a page's version, for changes that move its lines to another page."""
+    return f"{filename}@{version[:16]}"
+
+
 @value
 class Change:
     """An operation on a page and its provenance, which the history keeps beside the bytes.

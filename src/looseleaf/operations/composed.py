@@ -6,10 +6,10 @@ import os
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.generated_pages import (
-    TextSources,
     find_page_agent,
     generate_text,
     project_folder_of,
+    sources_of,
     write_copy,
 )
 from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.registry import RegisteredFile
-    from looseleaf.memory.scope import Layer, Scope
 
 
 @value
@@ -84,23 +83,6 @@ def compose_page_text(context: Context, file: RegisteredFile, where: Where) -> s
     is_named = where.agent is not None
     agent = find_page_agent(file, lambda: resolve_agent(context, where), is_named=is_named)
     return generate_text(sources_of(context, where.user), file, agent)
-
-
-def sources_of(context: Context, user: int | None = None) -> TextSources:
-    """Return the sources of generated pages that the principal may reach."""
-
-    def find_page(filename: str, agent: int | None, layer: Layer | None) -> Scope:
-        return scope_of(context, filename, Where(agent, user, layer))
-
-    parts = context.parts
-    return TextSources(
-        context.settings,
-        parts.agents,
-        context.pages,
-        parts.composed_sections,
-        context.clock,
-        find_page,
-    )
 
 
 # The first pages of a workspace: records for its folders, a first agent, and the core pages.

@@ -8,10 +8,9 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of, shelf_of
 from looseleaf.errors import Conflicted, InvalidName
 from looseleaf.errors.pages import PageExists, Protected
-from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import DEFAULT_WHERE, LAYERS, Where
-from looseleaf.memory.store import ABSENT, Conflict, has_paths, require_version
+from looseleaf.memory.store import ABSENT, Conflict, has_paths, name_version, require_version
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import replace, value
 

@@ -7,7 +7,6 @@ from looseleaf.catalog.json_values import bound_limit, bound_offset
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageMissing
-from looseleaf.memory.blame import BlamedLine, blame_lines
 from looseleaf.memory.differences import diff_lines
 from looseleaf.memory.history import (
     Revision,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentList
     from looseleaf.catalog.context import Context
+    from looseleaf.memory.blame import LineSource
     from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope
     from looseleaf.settings import Settings
@@ -205,6 +205,43 @@ def diff(
     )
 
 
+@value(kw_only=True)
+class BlamedLine:
+    """A line of a page and the change that brought it.
+
+    Fields:
+        line: The number of the line, from 1.
+        text: The line.
+        file: The page that the change was made to, another one if the line was moved here.
+        revision: The revision of that page.
+        time: When the change was made, in seconds since 1970.
+        operation: What was done.
+        actor: Who made the change.
+        actor_kind: person, agent, task, import or outside.
+        surface: How the change reached the page.
+        activity: session, job or request.
+        activity_id: The id of the session, job or request.
+        origin: Where the text is from: user, agent, tool, import or system.
+        reason: Why, in the words of the actor.
+        moved_by: The revision of this page that moved the line here; 0 if it was written here.
+    """
+
+    line: int
+    text: str
+    file: str
+    revision: int
+    time: float
+    operation: str
+    actor: str
+    actor_kind: str
+    surface: str
+    activity: str
+    activity_id: str
+    origin: str
+    reason: str
+    moved_by: int = 0
+
+
 @value
 class PageBlame:
     """Who wrote each line of a version of a page.
@@ -250,6 +287,8 @@ def blame(
         offset: How many lines to pass over.
         limit: How many lines to list at most.
     """
+    from looseleaf.memory.blame import blame_lines
+
     scope = scope_of(context, file, where)
     newest = context.history.latest(scope)
     if newest is None or not (as_of or newest.hash):
@@ -263,7 +302,28 @@ def blame(
     lines = blame_lines(context.history, scope, number)
     start = bound_offset(offset)
     part = lines[start : start + bound_limit(limit, MOST_BLAMED)]
-    return PageBlame(file, number, len(lines), start, tuple(part))
+    blamed = tuple(_describe_line(place, line) for place, line in enumerate(part, start + 1))
+    return PageBlame(file, number, len(lines), start, blamed)
+
+
+def _describe_line(place: int, line: LineSource) -> BlamedLine:
+    revision = line.revision
+    return BlamedLine(
+        line=place,
+        text=line.text,
+        file=line.file,
+        revision=revision.number,
+        time=revision.time,
+        operation=revision.operation,
+        actor=revision.actor,
+        actor_kind=revision.actor_kind,
+        surface=revision.surface,
+        activity=revision.activity,
+        activity_id=revision.activity_id,
+        origin=revision.origin,
+        reason=revision.reason,
+        moved_by=line.moved_by,
+    )
 
 
 def _find_number(scope: Scope, revisions: list[Revision], moment: str) -> int:

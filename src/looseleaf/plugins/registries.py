@@ -110,8 +110,7 @@ class Registries:
     def generated_pages(self) -> GeneratedPages:
         """Return the generated pages, which follow changes of their sources."""
         if self._generated_pages is None:
-            from looseleaf.catalog.generated_pages import GeneratedPages
-            from looseleaf.operations.composed import sources_of
+            from looseleaf.catalog.generated_pages import GeneratedPages, sources_of
 
             context = self.workspace.context
             self._generated_pages = GeneratedPages(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from looseleaf.errors import Invalid, Locked, Unavailable, Unsafe
 from looseleaf.errors.operations import BrokenDirective
 from looseleaf.errors.pages import NotText
@@ -109,7 +107,7 @@ class Directives(NamedRegistry):
             modes=_check_modes(name, modes),
             varies=_check_choice(name, "varies", varies, VARIES),  # type: ignore[arg-type]
             on_error=_check_choice(name, "on_error", on_error, ON_ERROR),  # type: ignore[arg-type]
-            description=description or (inspect.getdoc(make) or "").partition("\n")[0],
+            description=description or (make.__doc__ or "").strip().partition("\n")[0],
             owner=owner,
         )
         self._entries[name] = directive
@@ -129,6 +127,12 @@ def _check_priority(name: str, priority: int) -> int:
 def _check_callable(name: str, make: Make) -> Make:
     if not callable(make):
         raise BrokenDirective(name, f"{make!r} cannot be called")
+    # Most are plain functions, which are checked without the half start that `inspect` costs.
+    code = getattr(make, "__code__", None) if type(make).__name__ == "function" else None
+    if code is not None and (code.co_argcount, code.co_kwonlyargcount) == (1, 0):
+        return make
+    import inspect
+
     try:
         inspect.signature(make).bind(None)
     except TypeError:

@@ -25,7 +25,7 @@ from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.output import note, say, show, warn
 from looseleaf.errors.pages import PageMissing
 from looseleaf.files import atomic
-from looseleaf.memory.pages import MAIN
+from looseleaf.memory.pages import FACTS, MAIN, format_fact
 from looseleaf.memory.store import ABSENT
 from looseleaf.times import format_microseconds
 from looseleaf.values import as_dict
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from looseleaf.memory.pages import Saved
 
 
-FACTS = "Facts"  # the section of facts that name none
-_LIST_MARKS = ("- ", "* ", "+ ")
 position_option = click.option(
     "--position", type=int, metavar="N", help="Which section, counted from 1."
 )
@@ -263,8 +261,7 @@ def remember(options: SharedOptions, words: tuple[str, ...], section: str) -> No
     fact = content().strip()
     if not fact:
         raise click.UsageError("The fact is empty.")
-    line = fact if fact.startswith(_LIST_MARKS) else f"- {fact}"
-    _append(options, Target(MAIN, section, None), line)
+    _append(options, Target(MAIN, section, None), format_fact(fact))
 
 
 @command(

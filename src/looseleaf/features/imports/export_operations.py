@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.generated_pages import build_context, write_copy
+from looseleaf.catalog.generated_pages import build_context, sources_of, write_copy
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.features import FolderRefused, InvalidExport, RepositoryUnusable, SecretsFound
@@ -15,7 +15,6 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
 from looseleaf.memory.composed import is_generated
 from looseleaf.memory.scope import PAGE_SUFFIXES, Shelf, is_of_principal
-from looseleaf.operations.composed import sources_of
 from looseleaf.values import as_dict, value
 
 TYPE_CHECKING = False

@@ -29,7 +29,6 @@ from looseleaf.features.workflows.system_tasks import (
     check_run,
     create_run_id,
 )
-from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import Day, is_in_journal, parse_date
 from looseleaf.memory.deadline import check_deadline
 from looseleaf.memory.differences import diff_edit, diff_lines
@@ -37,7 +36,7 @@ from looseleaf.memory.pages import MAIN, decode_text
 from looseleaf.memory.provenance import JOB
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.sections import end_line, end_paragraph
-from looseleaf.memory.store import Missing, hash_content
+from looseleaf.memory.store import Missing, hash_content, name_version
 from looseleaf.models.model import never
 from looseleaf.times import format_date, format_time
 from looseleaf.values import replace, value

@@ -10,14 +10,13 @@ from __future__ import annotations
 from looseleaf.errors import Conflicted, Refused
 from looseleaf.errors.features import TaskRunMissing
 from looseleaf.features.workflows.system_tasks import UpkeepRecords
-from looseleaf.memory.blame import name_version
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.section_merge import compare_sections, merge_sections
 from looseleaf.memory.sections import end_line
-from looseleaf.memory.store import Change, Conflict, Missing, hash_content
+from looseleaf.memory.store import Change, Conflict, Missing, hash_content, name_version
 from looseleaf.memory.units import count_lines
 from looseleaf.values import as_dict, replace, value
 
