@@ -379,3 +379,40 @@ def _build_days() -> Iterator[tuple[str, str, tuple[str, Fact] | None]]:
             label = None if fact is None else (language, fact)
             yield f"daily/{day:%Y/%m/%d}.md", "\n".join(lines) + "\n", label
             day += timedelta(days=1)
+
+
+# The same facts on pages of very different length.
+
+
+_LONG_PAGES, _LONG_LINES = 6, 90  # of each language
+
+
+def build_mixed_pages() -> dict[str, str]:
+    """Return pages by their filenames: each fact on a short page, among long pages of talk.
+
+    Every word of every question stands on long pages, too, two in a line and in no order.
+    """
+    pages: dict[str, str] = {}
+    for language, talk in LANGUAGES.items():
+        for number, fact in enumerate(talk.facts):
+            text = fact.line if number % 2 else f"{fact.line}\n{fact.next}"
+            pages[f"{language}-note-{number}.md"] = text + "\n"
+        said = [word for fact in talk.facts for word in fact.question.rstrip("?？").split()]
+        small_talk = (*talk.chatter, *talk.near)
+        for page in range(_LONG_PAGES):
+            lines = []
+            for at in range(_LONG_LINES):
+                sentence = small_talk[(page * 5 + at * 3) % len(small_talk)]
+                first, second = ((page * 7 + at * step) % len(said) for step in (5, 11))
+                lines.append(f"- {said[first]} {said[second]}: {sentence}")
+            pages[f"{language}-talk-{page}.md"] = "\n".join(lines) + "\n"
+    return pages
+
+
+def list_mixed_questions() -> list[tuple[str, str, str]]:
+    """Return each question about the mixed pages: the language, its text, the page it is on."""
+    return [
+        (language, fact.question, f"{language}-note-{number}.md")
+        for language, talk in LANGUAGES.items()
+        for number, fact in enumerate(talk.facts)
+    ]

@@ -47,15 +47,23 @@ _USUAL_LINE = 90.0  # characters of stems
 _LINE_DAMPING = 1 + _WEAR * (1 - _LINE_LENGTH)
 _LINE_SLOPE = _WEAR * _LINE_LENGTH / _USUAL_LINE
 _WORDS_OF_LINE = 12
-_LINES_SHARE = 1.5  # of the best lines, beside the page as a whole
-_BEST_LINES, _DECAY = 3, 0.5
+_LINES_SHARE = 1.75  # of the best lines, beside the page as a whole
+_BEST_LINES = 3
+_DECAYS = (1.0, 0.5, 0.25)  # what the best lines count, from the best on
+# The best of many lines fits by chance: by about as much more as the logarithm of their number.
+_LUCK = 0.2
 _CLOSER_LINES = 6
 _NEIGHBOR = 0.3  # the words of the line before and after: an answer follows its question
 _FEWEST_CANDIDATES = 48  # pages that are scored as a whole
-_FEWEST_CLOSER = 16  # pages that are scored line by line
+_FEWEST_CLOSER = 32  # pages that are scored line by line
 _MOST_TERMS = 40
+_LENGTH_CLASSES = 16  # each of twice the words of the one before; with a count they fit a byte
 _LANE = 200  # the sum of all weights in the first, coarse round; with all terms it fits a byte
 _MOST_SOUGHT = 500  # occurrences of a frequent word that are looked for on one page
+_NO_STEPS = bytes(_LENGTH_CLASSES)
+_UPPER_HALVES = bytes(
+    min(length_class, _LENGTH_CLASSES - 1) * (MOST_COUNTED + 1) for length_class in range(256)
+)
 
 
 @value
@@ -117,7 +125,8 @@ def rank(
 ) -> list[RankedPage]:
     """Return the pages that are about the terms, best first; `keep` says which pages count.
 
-    A coarse sum finds the candidates among all pages; these are then scored line by line.
+    A coarse sum over all pages, by their words and their lengths, finds the candidates; these are
+    then scored line by line.
     """
     if not words.pages or not terms or limit < 1:
         return []
@@ -128,10 +137,18 @@ def rank(
         (term_counts.by_place, _compute_rarity(words.pages, term_counts.pages))
         for _, term_counts in counts
     ]
+    classes = bytes(map(int.bit_length, words.lengths))
+    # Not the mean: a few long pages among many short ones would make it a length that none has.
+    usual_length = _middle_length(sum(classes) / words.pages)
     places = _choose_candidates(
-        words.names, weighted_terms, max(_FEWEST_CANDIDATES, 2 * limit), keep
+        words.names,
+        classes,
+        usual_length,
+        weighted_terms,
+        limit=max(_FEWEST_CANDIDATES, 2 * limit),
+        keep=keep,
     )
-    page_scores = _score_pages(words, places, weighted_terms)
+    page_scores = _score_pages(words, places, weighted_terms, usual_length)
     lines = max(1.0, words.total / _WORDS_OF_LINE)
     line_weights = _LineWeights(
         [_compute_rarity(lines, term_counts.total) for _, term_counts in counts]
@@ -143,9 +160,10 @@ def rank(
             for at, (term, term_counts) in enumerate(counts)
             if (number := term_counts.by_place[place])
         ]
-        best = _find_best_lines(words.stems(place), page_terms, line_weights)
-        share = sum([score * _DECAY**at for at, (score, _) in enumerate(best)])
-        scored_pages.append((_LINES_SHARE * share - loss, name, place, best))
+        stems = words.stems(place)
+        best = _find_best_lines(stems, page_terms, line_weights)
+        share = _LINES_SHARE * _compute_line_share(stems, best)
+        scored_pages.append((share - loss, name, place, best))
     scored_pages.sort(key=lambda page: (-page[0], page[1]))
     return [
         RankedPage(name, score, _number_lines(words.stems(place), best))
@@ -187,15 +205,35 @@ def _compute_rarity(of: float, number: float) -> float:
     return math.log(1 + (max(0.0, of - number) + 0.5) / (number + 0.5))
 
 
+def _middle_length(length_class: float) -> float:
+    """Return the words of a page in the middle of a class; the class of n is its bit length."""
+    return 0.75 * math.pow(2.0, length_class)
+
+
+def _damp_by_length(length: float, usual_length: float) -> float:
+    return _WEAR * (1 - _LENGTH + _LENGTH * length / usual_length)
+
+
+def _compute_line_share(stems: str, best: list[tuple[float, int]]) -> float:
+    """Return the mean of a page's best lines, damped by how many lines there were to choose from.
+
+    A page of one line is as good as this line: it is at no loss beside a page of many lines.
+    """
+    lines = stems.startswith(" ") + stems.count("\n ")  # that have words
+    if not lines:
+        return 0.0  # it is found by its name
+    total = sum([score * decay for (score, _), decay in zip(best, _DECAYS, strict=False)])
+    return total / sum(_DECAYS[:lines]) / (1 + _LUCK * math.log2(lines))
+
+
 def _score_pages(
-    words: PageWords, places: list[int], terms: Sequence[Weighted]
+    words: PageWords, places: list[int], terms: Sequence[Weighted], usual_length: float
 ) -> list[tuple[float, str, int]]:
     """Score pages by BM25 over their words; the lowest number is the best page."""
-    usual = max(1.0, words.total / words.pages)
     lengths = words.lengths
     scores = []
     for place in places:
-        length_norm = _WEAR * (1 - _LENGTH + _LENGTH * lengths[place] / usual)
+        length_norm = _damp_by_length(lengths[place], usual_length)
         score = 0.0
         for by_place, weight in terms:
             count = by_place[place]
@@ -206,20 +244,32 @@ def _score_pages(
 
 
 def _choose_candidates(
-    names: Sequence[str], terms: Sequence[Weighted], limit: int, keep: Filter | None
+    names: Sequence[str],
+    classes: bytes,
+    usual_length: float,
+    terms: Sequence[Weighted],
+    *,
+    limit: int,
+    keep: Filter | None,
 ) -> list[int]:
-    """Choose the places of the pages to score.
+    """Choose the places of the pages to score: by BM25 with lengths by classes.
 
     Each page is one byte of a very large number, so that the weights of a term are added for all
     pages at once. No byte can overflow: the sum of all weights is at most `_LANE`.
     """
     total_weight = sum([weight for _, weight in terms])
+    norms = [_damp_by_length(_middle_length(at), usual_length) for at in range(_LENGTH_CLASSES)]
+    factors = [count / (count + norm) for norm in norms for count in range(MOST_COUNTED + 1)]
+    # The upper half of a byte is the page's class, the lower one how often it holds a term.
+    length_halves = int.from_bytes(classes.translate(_UPPER_HALVES), "little")
     sums = 0
     for by_place, weight in terms:
         share = _LANE * weight / total_weight
-        steps = [1 + int(share * count / (count + _WEAR)) for count in range(1, MOST_COUNTED + 1)]
-        table = bytes([0, *steps]) + bytes(255 - MOST_COUNTED)
-        sums += int.from_bytes(by_place.translate(table), "little")
+        steps = bytearray([1 + int(share * factor) for factor in factors])
+        steps[:: MOST_COUNTED + 1] = _NO_STEPS  # for pages that do not hold the term
+        both_halves = int.from_bytes(by_place, "little") | length_halves
+        weights = both_halves.to_bytes(len(names), "little").translate(steps)
+        sums += int.from_bytes(weights, "little")
     lanes = sums.to_bytes(len(names), "little")
     if keep is not None:
         lanes = bytes([lane if lane and keep(names[at]) else 0 for at, lane in enumerate(lanes)])
