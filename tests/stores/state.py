@@ -63,7 +63,7 @@ def list_leftovers(root: Path) -> list[Path]:
         path
         for path in folder.rglob("*")
         if not path.is_dir()
-        and path.name not in ("log", "pack", ".head", ".pages", ".removals")
+        and path.name not in ("log", "pack", ".head", ".owners", ".pages", ".removals")
         and not path.name.isdigit()
     ]
 

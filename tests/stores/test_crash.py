@@ -12,14 +12,28 @@ from typing import NamedTuple
 import pytest
 
 from looseleaf.errors import DiskFull
-from looseleaf.memory.store import Change
+from looseleaf.memory.scope import Scope
+from looseleaf.memory.store import Change, Found
+from looseleaf.stores.disk import page_changes
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.history.revisions import PageLog
 from looseleaf.stores.disk.store import DiskStore
 from tests.agent_folders import AGENTS
 from tests.conftest import sample
 from tests.stores.conformance import CHANGE, MEMORY, append_line
 from tests.stores.load import Load
 from tests.stores.mounts import mount_disk
-from tests.stores.scenes import DAMAGING, SCENES, open_store, page_file_of
+from tests.stores.scenes import (
+    ACTED,
+    DAMAGING,
+    SCENES,
+    history_folder_of,
+    open_store,
+    page_file_of,
+    perform,
+    save_in_place,
+    staged_file_of,
+)
 from tests.stores.state import State, check_sound, list_leftovers, state_of
 from tests.stores.tracing import (
     CHANGING,
@@ -70,6 +84,20 @@ def expected(tracer: Tracer, name: str, root: Path, folder: Path) -> Expected:
     return Expected(calls, before, after, allowed, set(before.versions & after.versions))
 
 
+def page_of(root: Path, page: Scope) -> bytes | None:
+    """Read a page as a process that only reads finds it."""
+    found = open_store(root).read(page)
+    return found.content if isinstance(found, Found) else None
+
+
+def check_own(root: Path, page: Scope, *, is_done: bool) -> None:
+    """Check that a change that was done is never taken for an edit outside, before the last one."""
+    if not is_done:
+        return
+    *_, acted, _ = DiskHistory(open_store(root)).revisions(page)
+    assert (acted.operation, acted.provenance) == (ACTED.operation, ACTED.provenance)
+
+
 def saved_meanwhile(root: Path) -> set[bytes]:
     """Return what someone saved during the act, if it came to that."""
     return {DAMAGING} if (root.parent / "saved").exists() else set()
@@ -92,10 +120,72 @@ def test_a_kill_at_any_call_loses_nothing(
         assert ending.killed or call.name in ("openat", "close")
         with telling(f"killed before {call}"):
             needed = whole.needed | saved_meanwhile(there)
-            check_sound(there, SCENES[name].page, whole.allowed, needed)
+            page = SCENES[name].page
+            is_done = page_of(there, page) == whole.after.page != whole.before.page
+            check_sound(there, page, whole.allowed, needed)
+            check_own(there, page, is_done=is_done and "overtaken" not in name)
         shutil.rmtree(there.parent)
     assert killed > len(calls) - 5
     print(f"{killed} kill points")  # noqa: T201 - a figure that -rP shows
+
+
+def die_at(owner: object, name: str, root: Path, scene: str) -> None:
+    """Act out a scene in a process of its own, which dies when it calls a function."""
+    child = os.fork()
+    if not child:
+        setattr(owner, name, lambda *_, **__: os._exit(9))
+        perform(scene, root)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def changes_of(root: Path) -> list[tuple[str, str, bool]]:
+    """Return kind, actor and mark of every change of the page since the first three."""
+    store = open_store(root)
+    store.recover()
+    store.edit(MEMORY, lambda page: (page or b"") + b"on\n", change=CHANGE)
+    *made, _ = DiskHistory(store).revisions(MEMORY)[3:]
+    return [(change.operation, change.actor, change.recovered) for change in made]
+
+
+@pytest.mark.parametrize("name", ["replace", "append", "delete", "replace without exchange"])
+def test_a_change_that_was_not_logged_keeps_its_author(name: str, tmp_path: Path) -> None:
+    """A process that dies between the swap and the log has made its change, and no one else did."""
+    root = prepare_root(name, tmp_path)
+    die_at(PageLog, "add", root, name)
+    assert changes_of(root) == [("act", "ada", True)]
+    assert not list_leftovers(root)
+
+
+def test_a_change_that_was_not_made_is_nobodys(tmp_path: Path) -> None:
+    """A process that dies before the swap has changed nothing, whatever is saved afterwards."""
+    root = prepare_root("replace", tmp_path)
+    die_at(page_changes, "_install", root, "replace")
+    assert changes_of(copy_of(root, tmp_path / "untouched")) == []
+    save_in_place(root, b"one\nnew\n")  # the very text that was not installed
+    assert changes_of(root) == [("outside", "", False)]
+
+
+def test_a_save_that_was_swapped_out_comes_before_the_change(tmp_path: Path) -> None:
+    """If the process dies when it has swapped out a fresh save, both are kept, and told apart."""
+    root = prepare_root("replace", tmp_path)
+    die_at(PageLog, "add", root, "replace")
+    staged_file_of(root).unlink()
+    staged_file_of(root).write_bytes(b"by hand\n")
+    assert changes_of(root) == [("outside", "", False), ("act", "ada", True)]
+    assert DiskHistory(open_store(root)).content(MEMORY, 4) == b"by hand\n"
+    assert DiskHistory(open_store(root)).content(MEMORY, 5) == b"one\nnew\n"
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.9])
+def test_a_damaged_end_of_the_log_names_nobody(kept: float, tmp_path: Path) -> None:
+    """A line that a power cut left in parts is no evidence: the change counts as made outside."""
+    root = prepare_root("replace", tmp_path)
+    log = history_folder_of(root) / "log"
+    before = log.stat().st_size
+    die_at(PageLog, "add", root, "replace")
+    os.truncate(log, before + int((log.stat().st_size - before) * kept))
+    assert changes_of(root) == [("outside", "", False)]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _STEP_SHARE = 0.1
 class Revision:
     """One state of a page and how it came about; `hash` is "" if the page was deleted.
 
-    The last five fields are "" in lines that an older Looseleaf wrote.
+    The fields from `actor_kind` to `moved_from` are "" in lines that an older Looseleaf wrote.
     """
 
     number: int
@@ -48,6 +48,7 @@ class Revision:
     activity: str = ""  # session, job or request
     activity_id: str = ""
     moved_from: str = ""  # the version of another page that had the new lines before
+    recovered: bool = False  # whether its process died before it was logged
 
     @property
     def provenance(self) -> Provenance:

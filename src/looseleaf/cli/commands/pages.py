@@ -238,7 +238,9 @@ _history = Derivation("memory", "looseleaf.operations.history")
 def _format_reason(revision: Revision) -> str:
     if revision.purged:
         return f"({revision.purged})"
-    return revision.reason if revision.kept else f"(no longer kept) {revision.reason}".rstrip()
+    notes = "" if revision.kept else "(no longer kept) "
+    notes += "(completed after a crash) " if revision.recovered else ""
+    return f"{notes}{revision.reason}".rstrip()
 
 
 def _build_history(revisions: list[Revision]) -> dict[str, object]:

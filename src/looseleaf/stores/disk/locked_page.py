@@ -126,8 +126,8 @@ class LockedPage:
             self.folder = _NOT_OPEN
 
     def is_left_over(self) -> bool:
-        """Return whether an interrupted write has left a whole file in staging."""
-        return inode_of(self.staging, self.staged_name) >= 0
+        """Return whether an interrupted write has left a file in staging, or a line in the log."""
+        return self.log.unlogged is not None or inode_of(self.staging, self.staged_name) >= 0
 
     def current(self) -> Found | None:
         """Read the page as it is now; its file is kept open, to be looked at again."""

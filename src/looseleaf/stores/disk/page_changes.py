@@ -1,9 +1,9 @@
 """Changing a locked page without losing anything: replace it, delete it, clear up after a crash.
 
 The order of a write (docs/store.md has the reasons): log outside edits, create the new file, link
-the old one into the history, sync both, check that the page is still the file that was read, swap
-the two in one step, sync the folder, check the file that was swapped out, log. A crash at any point
-leaves the old page or the new one, and `tidy` clears up.
+the old one into the history, sync both, begin the line of the log, check that the page is still the
+file that was read, swap the two in one step, sync the folder, check the file that was swapped out,
+end the line. A crash at any point leaves the old page or the new one; `clear_up` finds out which.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Change, Deleted, Found, Written, hash_content
 from looseleaf.stores.disk.history.delta import splice
-from looseleaf.stores.disk.history.log_line import SAVED_OUTSIDE
+from looseleaf.stores.disk.history.log_line import RECOVERED, SAVED_OUTSIDE
 from looseleaf.stores.disk.history.revisions import PageLog
 from looseleaf.stores.disk.listing import HISTORY, MAKING, STAGING
 
@@ -96,10 +96,16 @@ def replace(page: LockedPage, current: Found | None, content: bytes, change: Cha
             os.close(new_file)
         if current is not None:
             page.log.sync_names(number)
+        page.log.begin(entry)
         _install(page, current)
         _commit(page, current, number, entry)
     except BaseException:
-        page.log.cut(size)
+        try:
+            page.log.cut(size)
+        except OSError:  # the log takes no line now: the next process to lock the page tidies
+            _undo_install(page, current, number, new_inode)
+            atomic.remove(page.staging, page.unfinished_name)
+            raise
         try:
             _undo_install(page, current, number, new_inode)
         finally:
@@ -119,14 +125,18 @@ def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
         atomic.sync(page.log.folder)
         # A crash may have left this file, and nothing else removes it.
         atomic.remove(page.staging, page.unfinished_name)
+        entry = page.entry(number + 1, change, None)
+        page.log.begin(entry)
         try:
             atomic.move(page.folder, page.name, page.staging, page.staged_name)
         except FileNotFoundError:
             raise PageChangedMeanwhile from None
-        _commit(page, current, number, page.entry(number + 1, change, None))
+        _commit(page, current, number, entry)
     except BaseException:
-        page.log.cut(size)
-        _give_back(page)
+        try:
+            page.log.cut(size)
+        finally:
+            _give_back(page)
         tidy(page)
         raise
     _clear(page, page.staged_name)
@@ -214,6 +224,49 @@ def _give_back(page: LockedPage) -> None:
         atomic.link_file(page.staging, page.staged_name, page.folder, page.name)
     except (FileNotFoundError, FileExistsError):
         return  # not moved yet, or someone saved another page: `tidy` handles both
+
+
+def clear_up(page: LockedPage) -> None:
+    """Clear up after a process that died, and log the change that it made and could not log."""
+    entry, page.log.unlogged = page.log.unlogged, None
+    is_made = entry is not None and _was_made(page, entry)
+    tidy(page)
+    if entry is None or not is_made:
+        return
+    last = page.log.last()
+    if last is not None and last["revision"] >= entry["revision"]:  # the stray edit came before
+        entry["revision"] = last["revision"] + 1
+        entry["time"] = max(entry["time"], last["time"])
+        entry.pop("redo", None)
+    entry[RECOVERED] = True
+    page.log.add(entry)
+
+
+def _was_made(page: LockedPage, entry: Line) -> bool:
+    """Return whether a change reached the page before its process died.
+
+    If not, its new file is still in staging, or the file it was to delete is not there. A page that
+    only has the same text was saved outside.
+    """
+    try:
+        now = page.read(page.folder, page.name) if page.folder >= 0 else None
+        if (now.hash if now else "") != entry["hash"]:
+            return False
+        staged = page.read(page.staging, page.staged_name)
+        if now is None:
+            last = page.log.last()
+            return staged is not None and last is not None and staged.hash == last["hash"]
+        page_inode = inode_of(page.folder, page.name)
+        for name, file in (
+            (page.staged_name, staged),
+            (page.unfinished_name, page.read(page.staging, page.unfinished_name)),
+        ):
+            is_page = inode_of(page.staging, name) == page_inode
+            if file is not None and file.hash == entry["hash"] and not is_page:
+                return False
+    except Unsafe:
+        return False
+    return True
 
 
 def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> None:

@@ -278,7 +278,7 @@ class DiskStore:
         `on_absent` returns the answer if there is no page; then no file is created.
         """
         from looseleaf.stores.disk.locked_page import LockedPage
-        from looseleaf.stores.disk.page_changes import PageChangedMeanwhile, tidy
+        from looseleaf.stores.disk.page_changes import PageChangedMeanwhile, clear_up
 
         self.root_folder.require()  # before a file is created in a folder that is not the workspace
         path = f"{self._folder_of(scope)}/{scope.filename}"
@@ -287,7 +287,7 @@ class DiskStore:
         with OsErrorContext(scope.filename), LockedPage(self, path, scope, patience) as page:
             # `recover` does not wait for the lock, and comes to clear up.
             if not patience or page.is_left_over():
-                tidy(page)
+                clear_up(page)
             for _ in range(_ATTEMPTS):
                 try:
                     return attempt(page, page.current())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Line = dict[str, Any]
 
 CHECKSUM = "sum"
+RECOVERED = "recovered"
 _DISK = "disk"  # the surface of edits that another program makes
 CHANGED_OUTSIDE = Provenance("", OUTSIDE, _DISK, reason="changed outside Looseleaf")
 SAVED_OUTSIDE = Provenance("", OUTSIDE, _DISK, reason="saved while it was being replaced")
@@ -84,7 +85,13 @@ def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
         activity=activity,
         activity_id=activity_id,
         moved_from=line.get("moved_from", ""),
+        recovered=line.get(RECOVERED, False),
     )
+
+
+def is_unlogged(line: bytes) -> bool:
+    """Return whether a line is whole and only its end is missing: its write was cut off."""
+    return _SEPARATOR in line and is_intact(line)
 
 
 def is_intact(line: bytes) -> bool:

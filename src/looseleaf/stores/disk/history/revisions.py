@@ -15,7 +15,7 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, READ, OsErrorContext, inode_of, read_all
 from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.delta import apply_splice, is_whole
-from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line
+from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line, is_unlogged
 from looseleaf.stores.disk.listing import LOG, PACK
 
 TYPE_CHECKING = False
@@ -129,8 +129,8 @@ class PageLog:
     """The log and the prior versions of one page, in an open directory."""
 
     __slots__ = (
-        "_fd", "_last", "_newest", "_newest_bytes", "_pack", "_size", "_staging", "filename",
-        "folder",
+        "_begun_bytes", "_fd", "_last", "_newest", "_newest_bytes", "_pack", "_size", "_staging",
+        "filename", "folder", "unlogged",
     )  # fmt: skip
 
     def __init__(self, folder: int, filename: str) -> None:
@@ -138,16 +138,20 @@ class PageLog:
         self.filename = filename
         self._fd = -1
         self._size = 0  # while the log is open for writing; nobody else makes it longer then
+        self._begun_bytes = 0  # of a line after that, which has no end yet
         self._last: Line | None = None  # the newest change, once it is known
         self._newest: Line | None = None  # the newest change as last seen without the lock
         self._newest_bytes = b""  # the line it was parsed from
         self._staging: tuple[int, str] | None = None
         self._pack: PackFile | None = None  # once a version was looked for in it
+        self.unlogged: Line | None = None  # a change whose process died before it was logged
 
     def open(
         self, *, mode: int, staging: tuple[int, str], recent: Write | None = None
     ) -> os.stat_result:
         """Open the log for writing and return its status; cut off a line unfinished by a crash.
+
+        If only the end of that line is missing, it is kept as `unlogged`.
 
         Files that replace others of the history are first written to `staging`, a folder and a
         name.
@@ -164,6 +168,7 @@ class PageLog:
             if line.endswith(b"\n"):
                 self._last = self._change_of(line)
             else:
+                self.unlogged = self.parse(line) if is_unlogged(line) else None
                 self.cut(self._size - len(line))
         return status
 
@@ -217,13 +222,24 @@ class PageLog:
         line, newline, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
         return int(self.parse(line).get("revision", 0)) if newline else 0
 
+    def begin(self, entry: Line) -> None:
+        """Append the line of a change that is about to be made, without its end.
+
+        No reader takes such a line for a change. If this process dies before `add`, it tells
+        whose change that was.
+        """
+        line = encode_line(entry)[:-1]
+        atomic.write_all(self._fd, line)
+        self._begun_bytes = len(line)
+
     def add(self, entry: Line) -> None:
-        """Append a change durably."""
-        line = encode_line(entry)
+        """Append a change durably; of a line that was begun, only the end is missing."""
+        line = b"\n" if self._begun_bytes else encode_line(entry)
         if not self._size:
             note_page(self.folder, self.filename)
         atomic.append(self._fd, line, self._size)
-        self._size += len(line)
+        self._size += self._begun_bytes + len(line)
+        self._begun_bytes = 0
         self._last = entry
         if "revision" in entry:
             note_head(self.folder, entry["revision"])
@@ -235,7 +251,7 @@ class PageLog:
             # The note comes first, so that it is never ahead of the log.
             note_head(self.folder, before["revision"] if before else 0)
             atomic.truncate(self._fd, size)
-        self._size, self._last = size, None
+        self._size, self._last, self._begun_bytes = size, None, 0
 
     def rewrite(self, lines: list[Line], *, mode: int) -> None:
         """Replace the whole log; the page is locked by its directory, not by this file."""
