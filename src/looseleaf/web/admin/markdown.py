@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from markdown_it.rules_core import StateCore
 
-MOST_CHARACTERS = 500_000  # of a page that is rendered; a longer one is shown as plain text
+# Of a page that is rendered; a longer one is shown as plain text, in parts of this length.
+MOST_CHARACTERS = 500_000
 _SCHEMES = {"http", "https", "mailto"}
 _PAGE = re.compile(r"[\w-][\w .-]*(?:/[\w-][\w .-]*)*\.md(?:#[\w-]*)?", re.IGNORECASE)
 _TAGS = {"a", "blockquote", "br", "code", "del", "em", "hr", "li", "mark", "ol", "p", "pre", "s"}

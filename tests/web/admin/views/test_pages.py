@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from looseleaf.web.admin.views import pages
 from tests.web.admin.fixtures import OpenTab
 from tests.web.fixtures import Site
 
@@ -39,6 +42,30 @@ def test_hidden_characters_are_reported(admin_site: Site) -> None:
     text = browser.get(READ).text
     assert "a hidden character, the first is U+202E" in text
     assert '<mark class="hidden-character">U+202E</mark>' in text
+
+
+def test_a_long_page_is_shown_in_parts(admin_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the part is read through and sent, and the parts together are the whole text."""
+    monkeypatch.setattr(pages, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(pages, "_MOST_COUNTED", 100)
+    content = "".join(f"line {number:03}\n" for number in range(25)) + "a\u202eb"
+    place = {"file": "long.md", "agent": "ada"}
+    admin_site.run("datamachine/write-agent-file", **place, content=content)
+    browser, _csrf = admin_site.sign_in()
+    address = "/admin/agents/ada/pages/agent/long.md"
+    texts = [browser.get(f"{address}?part={number}").text for number in (1, 2, 3)]
+    shown = [text.partition("<pre>")[2].partition("</pre>")[0] for text in texts]
+    assert "".join(shown) == content
+    assert "Part 2 of 3, of a text of 228 characters." in texts[1]
+    assert ["?part=1" in text for text in texts] == [False, True, False]
+    assert ["?part=3" in text for text in texts] == [False, True, False]
+    assert ["U+202E" in text for text in texts] == [False, False, True]
+    assert "about 52 words" in texts[0]
+    for number in ("0", "4", "-1", "x", "9" * 5_000):
+        text = browser.get(f"{address}?part={number}").text
+        assert text.partition("<pre>")[2].startswith("line 000")
+    version = f"{address.replace('/pages/', '/history/')}?revision=1&show=text"
+    assert browser.get(f"{version}&part=2").text.count("line 015") == 1
 
 
 def test_the_keyboard_reaches_everything(admin_site: Site, open_tab: OpenTab) -> None:

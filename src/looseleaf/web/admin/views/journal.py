@@ -17,7 +17,7 @@ from looseleaf.times import (
     weekday_of,
 )
 from looseleaf.values import value
-from looseleaf.web.admin.views.pages import build_page_link, render_page
+from looseleaf.web.admin.views.pages import build_page_link, cut_part, render_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +167,7 @@ def show_journal(visit: Visit) -> Document | Redirect:
         "map": build_heat_map(int(day.date[:4]), sizes, day.date),
         "years": sorted({date[:4] for date in sizes} | {today[:4]}, reverse=True),
         "today": today,
-        **_describe_day(day, agent.slug, sizes),
+        **_describe_day(day, agent.slug, sizes, visit.query.get("part", "")),
         **_search(visit, agent.slug),
     }
     return Document("memory/journal.html", "Journal", data)
@@ -196,15 +196,19 @@ def _may_switch(visit: Visit) -> bool:
     return True
 
 
-def _describe_day(day: DayText, agent: str, sizes: dict[str, int]) -> dict[str, object]:
+def _describe_day(
+    day: DayText, agent: str, sizes: dict[str, int], part_number: str
+) -> dict[str, object]:
     days = list(sizes)
     before = [date for date in days if date < day.date]
     after = [date for date in days if date > day.date]
+    part = cut_part(day.content, part_number)
     return {
         "day": day,
         "day_title": name_day(day.date),
         "html": render_page(day.content, agent, "agent") if day.exists else "",
-        "hidden": describe_hidden(day.content),
+        "part": part,
+        "hidden": describe_hidden(part.text),
         "edit_link": build_page_link(agent, "agent", day.file, "edit"),
         "history_link": build_page_link(agent, "agent", day.file, "history"),
         "before": before[-1] if before else "",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # The size of a page in bytes, words and tokens, and its budget.
 
+_MOST_COUNTED = 200_000  # characters; the words of a longer text are estimated
+
 
 @value
 class Gauge:
@@ -40,6 +42,7 @@ class Gauge:
     words: int
     tokens: int
     budget: int
+    is_estimated: bool = False  # words and tokens, by the beginning of a long text
 
     @property
     def percent(self) -> float:
@@ -53,7 +56,7 @@ class Gauge:
         if self.budget:
             size = f"{self.bytes:,} of {self.budget:,} bytes"
         words, tokens = format_count(self.words, "word"), format_count(self.tokens, "token")
-        return f"{size} · {words} · about {tokens}"
+        return f"{size} · {'about ' if self.is_estimated else ''}{words} · about {tokens}"
 
     @property
     def is_over(self) -> bool:
@@ -64,9 +67,15 @@ class Gauge:
 def measure(context: Context, file: str, text: str) -> Gauge:
     """Measure a text as the page of that name."""
     entry = context.pages.registry.get(file)
-    tokens = context.parts.chain().tokenizer.count(text)
-    budget = entry.byte_budget if entry else 0
-    return Gauge(len(text.encode("utf-8", "surrogatepass")), len(text.split()), tokens, budget)
+    beginning = text[:_MOST_COUNTED]
+    share = len(text) / max(1, len(beginning))
+    return Gauge(
+        len(text.encode("utf-8", "surrogatepass")),
+        round(share * len(beginning.split())),
+        round(share * context.parts.chain().tokenizer.count(beginning)),
+        entry.byte_budget if entry else 0,
+        is_estimated=share > 1,
+    )
 
 
 # The header of every view of one page: its rules, its size against its budget, its changes.
@@ -272,10 +281,12 @@ def _build_layer(
 def read_page(visit: Visit) -> Document | Redirect:
     """Show one page rendered, with its place in the prompt and its last changes."""
     header = read_header(visit)
+    part = cut_part(header.text, visit.query.get("part", ""))
     data = {
         "page": header,
         "html": render_page(header.text, header.agent, header.layer),
-        "hidden": describe_hidden(header.text),
+        "part": part,
+        "hidden": describe_hidden(part.text),
         "place": find_prompt_place(visit, header.file),
     }
     return Document("memory/page.html", header.file, data)
@@ -314,6 +325,28 @@ def render_page(text: str, agent: str, layer: str) -> str:
     if len(text) > MOST_CHARACTERS:
         return ""
     return render(text, lambda file: build_page_link(agent, layer, file))
+
+
+_MOST_DIGITS = 10  # of the number of a part
+
+
+@value
+class TextPart:
+    """A part of a text that is too long to be shown whole; parts count from 1."""
+
+    text: str
+    number: int
+    count: int
+    characters: int  # of the whole text
+
+
+def cut_part(text: str, number: str = "") -> TextPart:
+    """Return the part of a text with a number, or the first one if there is no such part."""
+    count = max(1, -(-len(text) // MOST_CHARACTERS))
+    place = int(number) if number.isdecimal() and len(number) < _MOST_DIGITS else 1
+    place = place if 1 <= place <= count else 1
+    start = (place - 1) * MOST_CHARACTERS
+    return TextPart(text[start : start + MOST_CHARACTERS], place, count, len(text))
 
 
 @value
@@ -369,6 +402,7 @@ def show_history(visit: Visit) -> Document | Redirect:
         "against": against,
         "diff": diff_words(old, new) if old is not None and new is not None else None,
         "text": text,
+        "part": cut_part(text or "", visit.query.get("part", "")),
         "html": render_page(text, header.agent, header.layer) if text else "",
         "shows_text": visit.query.get("show") == "text",
         "listed": visit.cut(header.revisions[::-1], MOST_LISTED, name="versions"),
