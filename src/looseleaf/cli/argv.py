@@ -28,6 +28,15 @@ SHARED_OPTIONS |= {"--remote", "--token", "--token-file", "--insecure"}
 FLAGS = {"--insecure"}  # the shared options that take no value
 
 
+def has_other_bytes(words: list[str]) -> bool:
+    """Return whether a word has bytes that are not UTF-8, which Python holds as surrogates."""
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def move_options(words: list[str]) -> list[str]:
     """Move shared options that precede a command behind it, if the command parses its own."""
     index = 0

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.argv import SHARED_OPTIONS, find_value, move_options, split_options, wants_json
+from looseleaf.cli.argv import (
+    SHARED_OPTIONS,
+    find_value,
+    has_other_bytes,
+    move_options,
+    split_options,
+    wants_json,
+)
 from looseleaf.cli.output import FAILED, USAGE, complain, count_columns, run_command, warn
 from looseleaf.errors import LooseleafError, WorkspaceMissing
 from looseleaf.plugins.commands import Commands, is_command_name, register_core_commands
@@ -111,11 +118,40 @@ class Command(click.Command):
                 ctx.fail(_describe_unknown_option(name, takes_value))
             if takes_value.get(option):
                 ctx.fail(f"Option {option!r} needs a value.")
-        return super().parse_args(ctx, [*options, "--", *content])
+        is_checked = not ctx.resilient_parsing and has_other_bytes(args)
+        if is_checked:
+            self._refuse_other_options(ctx, options)
+        rest = super().parse_args(ctx, [*options, "--", *content])
+        if is_checked:
+            self._refuse_other_arguments(ctx)
+        return rest
+
+    def _refuse_other_options(self, ctx: click.Context, options: list[str]) -> None:
+        """Refuse a text that is not UTF-8; the name of a file may have any bytes."""
+        params = {name: param for param in self.get_params(ctx) for name in param.opts}
+        for option in options:
+            name, _, text = option.partition("=")
+            if has_other_bytes([text]) and not _takes_path(params.get(name)):
+                raise click.BadParameter(_OTHER_BYTES, ctx, params.get(name))
+
+    def _refuse_other_arguments(self, ctx: click.Context) -> None:
+        for param in self.get_params(ctx):
+            given = ctx.params.get(param.name or "")
+            texts = given if isinstance(given, list | tuple) else (given,)
+            texts = [text for text in texts if isinstance(text, str)]
+            if has_other_bytes(texts) and not _takes_path(param):
+                raise click.BadParameter(_OTHER_BYTES, ctx, param)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Show the examples as they are typed."""
         _write_lines(formatter, "Examples", self.examples)
+
+
+_OTHER_BYTES = "it has bytes that are not UTF-8, which are no text"
+
+
+def _takes_path(param: click.Parameter | None) -> bool:
+    return param is not None and isinstance(param.type, click.Path | click.File)
 
 
 class Group(click.Group):

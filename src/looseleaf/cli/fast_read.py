@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf import settings
-from looseleaf.cli.argv import parse_page_and_section, split_options
+from looseleaf.cli.argv import has_other_bytes, parse_page_and_section, split_options
 from looseleaf.cli.output import run_command, show
 from looseleaf.memory.pages import MAIN
 from looseleaf.memory.scope import LAYERS, Where
@@ -19,7 +19,7 @@ def read(argv: list[str]) -> int | None:
     """Run `memory read` with these arguments, or None if click must parse them."""
     options, names = split_options(argv, _OPTIONS)
     values = dict(option.partition("=")[::2] for option in options)
-    if not _is_plain(options, values) or len(names) > 2 or argv == ["-h"]:
+    if not _is_plain(options, values) or len(names) > 2 or argv == ["-h"] or has_other_bytes(argv):
         return None
     if settings.read_variable(settings.REMOTE) and "--root" not in values:
         return None  # the workspace is on a server
