@@ -364,6 +364,7 @@ TRIED = {
 _OPERATOR = "what the operator of the machine does, whichever surface shows it"
 _OTHER_VALUE = "the same call with another value, which every surface takes"
 UNTRIED = {
+    "AgentAmbiguous": _OTHER_VALUE,
     "AgentMissing": _OPERATOR,
     "BundleMismatch": _OTHER_VALUE,
     "DailyMemoryOff": _OPERATOR,

@@ -46,7 +46,7 @@ def test_all_of_it_can_be_removed_at_once(site: Site) -> None:
     browser, csrf = site.sign_in()
     site.clock.ahead += 400 * 86_400
     browser, csrf = site.sign_in()
-    answer = browser.post(RETENTION, data={"csrf": csrf, "kind": "", "sure": "yes"})
+    answer = browser.post(RETENTION, data={"csrf": csrf, "kind": "", "frame:sure": "yes"})
     assert answer.status_code == 303
     assert "Not everything was removed. Audit" in browser.get(RETENTION).text
     assert not file.exists()

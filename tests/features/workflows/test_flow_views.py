@@ -40,8 +40,9 @@ def test_prompts_settings_and_memory_are_saved(press: Site) -> None:
     queue = {"csrf": csrf, "action": "queue", "queue_mode": "drain"}
     queue["queue"] = "One\r\n\r\nmore\r\n---\r\nTwo\r\n"
     browser.post(FLOW, data=queue)
-    settings = {"csrf": csrf, "action": "steps", "s0.set.text": "y"}
-    browser.post(FLOW, data=settings)
+    settings = {"csrf": csrf, "action": "steps", "s0.id": "input", "s0.set.text": "y"}
+    answer = browser.post(FLOW, data=settings)
+    assert answer.status_code == 303, answer.text
     browser.post(FLOW, data={"csrf": csrf, "action": "memory", "file:morning.md": "yes"})
     flow = press.run("looseleaf/show-flow", flow=2)
     assert (flow["prompt_queue"], flow["queue_mode"]) == (["One\n\nmore", "Two"], "drain")
@@ -78,9 +79,11 @@ def test_a_flow_is_deleted_with_its_files(press: Site) -> None:
     press.run("datamachine/upload-flow-file", flow=2, file="a.txt", data="eA==")
     browser, csrf = press.sign_in()
     assert "a.txt" in browser.get(FLOW).text
-    browser.post(FLOW, data={"csrf": csrf, "action": "delete-file", "name": "a.txt", "sure": "yes"})
+    browser.post(
+        FLOW, data={"csrf": csrf, "action": "delete-file", "name": "a.txt", "frame:sure": "yes"}
+    )
     assert press.run("datamachine/list-flow-files", flow=2) == []
-    browser.post(FLOW, data={"csrf": csrf, "action": "delete", "sure": "yes"})
+    browser.post(FLOW, data={"csrf": csrf, "action": "delete", "frame:sure": "yes"})
     assert press.run("looseleaf/list-flows", pipeline=2) == []
     assert len(press.run("looseleaf/list-pipelines", agent="ada")) == 2
     assert browser.post("/admin/agents/ada/flows/9", data={"csrf": csrf}).status_code == 404

@@ -114,9 +114,9 @@ def test_files_are_listed_and_deleted(admin_site: Site) -> None:
     admin_site.run("datamachine/upload-flow-file", pipeline=2, file="style.txt", data="eA==")
     browser, csrf = admin_site.sign_in()
     assert "style.txt" in browser.get(f"{PIPELINES}/2").text
-    form = {"csrf": csrf, "action": "delete-file", "name": "style.txt", "sure": "yes"}
+    form = {"csrf": csrf, "action": "delete-file", "name": "style.txt", "frame:sure": "yes"}
     browser.post(f"{PIPELINES}/2", data=form)
     assert admin_site.run("datamachine/list-flow-files", pipeline=2) == []
-    browser.post(f"{PIPELINES}/2", data={"csrf": csrf, "action": "delete", "sure": "yes"})
+    browser.post(f"{PIPELINES}/2", data={"csrf": csrf, "action": "delete", "frame:sure": "yes"})
     left = admin_site.run("looseleaf/list-pipelines", agent="ada")
     assert [pipeline["id"] for pipeline in left] == [1]

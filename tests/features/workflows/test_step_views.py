@@ -179,6 +179,91 @@ def test_settings_as_json_round_trip(house: Site) -> None:
         assert house.run("looseleaf/show-pipeline", pipeline=1)["hash"] == made["hash"]
 
 
+STEPS = [
+    {"type": "input", "label": "Take", "settings": {"source": "text", "text": "one"}},
+    {"type": "ai", "label": "Write", "settings": {"prompt": "Write it."}},
+]
+
+
+def read_rows(text: str) -> list[tuple[str, str, str]]:
+    """Return what a refused form shows: each field, what the page has now, and what was typed."""
+    found = re.findall(
+        r'<tr><td>(.*?)</td><td data-label="Now:">(.*?)</td><td data-label="Yours:">(.*?)</td>',
+        text,
+    )
+    return [tuple(map(unescape, row)) for row in found]  # type: ignore[misc]
+
+
+def test_the_form_of_steps_keeps_the_version_it_was_opened_with(house: Site) -> None:
+    """After a step was added and a save was refused, too: another's change is shown first."""
+    made = house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=STEPS)
+    address = f"{PIPELINES}/{made['id']}"
+    browser, csrf = house.sign_in()
+    form = read_form(browser.get(address).text, "steps-form") | {"csrf": csrf}
+    added = browser.post(address, data={**form, "action": "steps:add:input"})
+    assert added.status_code == 200
+    form = read_form(added.text, "steps-form") | {"csrf": csrf, "s1.label": "Mine"}
+    wrong = {**form, "s2.set.source": "feed", "s2.set.max_items": "many", "action": "steps"}
+    refused = browser.post(address, data=wrong)
+    assert refused.status_code == 400
+    form = read_form(refused.text, "steps-form") | {"csrf": csrf, "s2.set.source": "text"}
+    form |= {"s2.set.max_items": "", "s2.set.text": "two", "action": "steps"}
+    theirs = [made["steps"][0], made["steps"][1] | {"settings": {"prompt": "Theirs."}}]
+    theirs = [{key: step[key] for key in ("id", "type", "label", "settings")} for step in theirs]
+    newer = house.run("looseleaf/update-pipeline", pipeline=made["id"], steps=theirs)
+    for action in ("steps:up:1", "steps"):
+        answer = browser.post(address, data={**form, "action": action})
+        assert answer.status_code == 409, action
+        assert "changed elsewhere since you opened" in answer.text
+        rows = read_rows(answer.text)
+        assert ("2. Mine: Name of step 2", "Write", "Mine") in rows
+        assert ("2. Mine: Prompt", "Theirs.", "Write it.") in rows
+        assert ("Order", "empty", "3. Input") in rows
+        assert house.run("looseleaf/show-pipeline", pipeline=made["id"])["hash"] == newer["hash"]
+    form = read_form(answer.text, "steps-form") | {"csrf": csrf, "action": "steps"}
+    assert (form["s1.label"], form["s1.set.prompt"]) == ("Mine", "Write it.")
+    assert browser.post(address, data=form).status_code == 303
+    steps = house.run("looseleaf/show-pipeline", pipeline=made["id"])["steps"]
+    assert [step["settings"].get("text") for step in steps] == ["one", None, "two"]
+
+
+def test_steps_that_another_adds_are_not_taken_out(house: Site) -> None:
+    """An older tab's save shows them first; a form with nothing else than they have is saved."""
+    made = house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=STEPS)
+    address = f"{PIPELINES}/{made['id']}"
+    browser, csrf = house.sign_in()
+    older = read_form(browser.get(address).text, "steps-form") | {"csrf": csrf, "action": "steps"}
+    rows = [{key: step[key] for key in ("id", *STEPS[0])} for step in made["steps"]]
+    house.run("looseleaf/update-pipeline", pipeline=made["id"], steps=[*rows, {"type": "ai"}])
+    answer = browser.post(address, data=older)
+    assert answer.status_code == 409
+    assert read_rows(answer.text) == [("Order", "3. AI", "empty")]
+    assert len(house.run("looseleaf/show-pipeline", pipeline=made["id"])["steps"]) == 3
+    house.run("looseleaf/update-pipeline", pipeline=made["id"], steps=rows, memory_files=[])
+    assert browser.post(address, data=older).status_code == 303
+
+
+def test_settings_of_a_flow_stay_with_their_steps(house: Site) -> None:
+    """The steps change places while the form is open: both orders are shown, and nothing moves."""
+    made = house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=[STEPS[1]] * 2)
+    house.run("looseleaf/create-flow", pipeline=made["id"], name="Morning")
+    flow = "/admin/agents/ada/flows/1"
+    browser, csrf = house.sign_in()
+    form = read_form(browser.get(flow).text, "settings-form") | {"csrf": csrf, "action": "steps"}
+    form["s0.set.prompt"] = "For the first one."
+    first, second = ({key: step[key] for key in ("id", *STEPS[0])} for step in made["steps"])
+    second["label"] = "Second"
+    house.run("looseleaf/update-pipeline", pipeline=made["id"], steps=[second, first])
+    answer = browser.post(flow, data=form)
+    assert answer.status_code == 409
+    assert ("2. Write: Prompt", "empty", "For the first one.") in read_rows(answer.text)
+    again = read_form(answer.text, "settings-form") | {"csrf": csrf, "action": "steps"}
+    assert again["s1.set.prompt"] == "For the first one."
+    assert browser.post(flow, data=again).status_code == 303
+    settings = house.run("looseleaf/show-flow", flow=1)["step_settings"]
+    assert settings == {first["id"]: {"prompt": "For the first one."}}
+
+
 def test_a_whole_workflow_without_json(house: Site, open_tab: OpenTab) -> None:
     """Three steps by fields and keys alone, moved, tried, and the results seen."""
     page = open_tab(house).open(PIPELINES)
@@ -209,6 +294,7 @@ def test_a_whole_workflow_without_json(house: Site, open_tab: OpenTab) -> None:
     stored = house.run("looseleaf/show-pipeline", pipeline=1)["steps"]
     assert [step["type"] for step in stored] == ["input", "ai", "memory_update"]
     page.get_by_role("button", name="Try it").click()
+    page.locator(".note.good", has_text="tries Album news once").wait_for()
     jobs = jobs_of(house.workspace)
     jobs.start_worker()
     wait_until(lambda: jobs.jobs.find(1).is_final)

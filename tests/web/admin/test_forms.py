@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from playwright.sync_api import Page
 
-from looseleaf.web.admin.opened_forms import list_forms
+from looseleaf.web.admin.opened_forms import OPENED, list_forms
 from tests.web.admin.fixtures import OpenTab
 from tests.web.admin.pages import ADDRESSES, fill, find_target
 from tests.web.fixtures import Opens, Site
@@ -57,7 +57,7 @@ def test_every_form_names_the_version_it_was_opened_with(shown_site: Site) -> No
             if not shown or "data-own-version" in html:
                 assert "version" in fields or not shown, name
                 continue
-            assert re.fullmatch(r"[0-9a-f]{12}\.[0-9a-f]{16}", fields["opened"]), name
+            assert re.fullmatch(r"[0-9a-f]{12}\.[0-9a-f]{16}", fields[OPENED]), name
             if "multipart" in html:
                 continue
             edit = type_something(html)
@@ -65,7 +65,7 @@ def test_every_form_names_the_version_it_was_opened_with(shown_site: Site) -> No
             action = {"action": button[1]} if button else {}
             typed = {**fields, **action, **edit}
             typed = {key: text for key, text in typed.items() if text != REMOVED}
-            typed["opened"] = f"{fields['opened'][:13]}{'0' * 16}"  # the form showed something else
+            typed[OPENED] = f"{fields[OPENED][:13]}{'0' * 16}"  # the form showed something else
             before = read_audit_end(shown_site)
             answer = browser.post(find_target(html, path), data=typed)
             assert answer.status_code == 409, (name, fields)
@@ -73,8 +73,8 @@ def test_every_form_names_the_version_it_was_opened_with(shown_site: Site) -> No
             assert 'data-label="Yours:"' in answer.text, name
             assert all(text in answer.text for text in edit.values() if text != REMOVED), name
             assert read_audit_end(shown_site) == before, name
-            again = [form for form in read_forms(answer.text) if form[1].get("opened")]
-            assert fields["opened"] in [form[1]["opened"] for form in again], name
+            again = [form for form in read_forms(answer.text) if form[1].get(OPENED)]
+            assert fields[OPENED] in [form[1][OPENED] for form in again], name
             count += 1
     assert count > 15
 

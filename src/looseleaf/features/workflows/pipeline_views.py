@@ -133,7 +133,7 @@ def build_document(
     pipeline: PipelineDocument,
     drafts: list[StepDraft],
     *,
-    version: str = "",
+    is_unsaved: bool = False,
 ) -> Document:
     """Build the page of a pipeline with its steps, as they are stored or stand in the form."""
     command = f"looseleaf pipelines files {pipeline.slug} --add PATH"
@@ -141,8 +141,7 @@ def build_document(
         "agent": agent,
         "pipeline": pipeline,
         "steps": build_step_forms(visit, drafts, agent.slug),
-        "steps_version": version or pipeline.hash,
-        "is_unsaved": bool(version),
+        "is_unsaved": is_unsaved,
         "as_json": visit.query.get("view") == "json",
         "types": step_types_of(visit.context.parts).all(),
         "policy": build_policy_fields(
@@ -216,16 +215,14 @@ def change_steps(
     """Save the steps of the form, or show the form again with a step added, moved or taken out."""
     form, drafts = visit.form, read_drafts(visit, pipeline.steps)
     act, _, place = form["action"].removeprefix(STEPS).removeprefix(":").partition(":")
-    version = form.get("version", "")
     if not act:
         refuse_problems(drafts)
         steps = [
             {"id": draft.id, "type": draft.type, "label": draft.label, "settings": draft.settings}
             for draft in drafts
         ]
-        visit.run(
-            "looseleaf/update-pipeline", pipeline=pipeline.id, if_match=version or None, steps=steps
-        )
+        version = form.get("version") or None
+        visit.run("looseleaf/update-pipeline", pipeline=pipeline.id, if_match=version, steps=steps)
         view = "?view=json" if visit.query.get("view") == "json" else ""
         return Redirect(
             f"{build_pipeline_address(agent.slug, pipeline.id)}{view}", "The steps are saved."
@@ -234,7 +231,7 @@ def change_steps(
         drafts.append(StepDraft(id="", type=step_types_of(visit.context.parts).get(place).name))
     else:
         drafts = move(drafts, act, int(place) if place.isdecimal() and len(place) < 4 else -1)
-    return build_document(visit, agent, pipeline, drafts, version=version or pipeline.hash)
+    return build_document(visit, agent, pipeline, drafts, is_unsaved=True)
 
 
 def _ask_about_pipeline(visit: Visit, pipeline: PipelineDocument) -> None:

@@ -303,13 +303,17 @@ def drop_required(schema: Mapping[str, Any]) -> dict[str, Any]:
 def read_flow_drafts(
     visit: Visit, steps: Sequence[Step], step_settings: Mapping[str, Any]
 ) -> list[StepDraft]:
-    """Read the settings of a flow for the steps of its pipeline."""
+    """Read the settings of a flow for the steps of its pipeline, wherever they stand now."""
     types, form = step_types_of(visit.context.parts), visit.form
+    prefixes = {form.get(f"s{number}.id", ""): f"s{number}." for number in range(MOST_STEPS + 1)}
     drafts = []
-    for number, step in enumerate(steps):
+    for step in steps:
         schema = drop_required(types.get(step.type).settings)
         base = step_settings.get(step.id, {})
-        settings, texts, problems = read_settings(form, f"s{number}.", schema, base)
+        read = (dict(base), dict[str, str](), dict[str, str]())
+        if step.id in prefixes:
+            read = read_settings(form, prefixes[step.id], schema, base)
+        settings, texts, problems = read
         drafts.append(
             StepDraft(
                 id=step.id,

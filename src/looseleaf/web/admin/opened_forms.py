@@ -21,9 +21,13 @@ from looseleaf.web.admin.forms import SHOWN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-OPENED, DRAFT, SURE = "opened", "draft", "sure"  # fields that the frame adds, which no view sees
+# Fields that the frame adds, which no view sees; no view has a field of such a name.
+OPENED, DRAFT, SURE = "frame:opened", "frame:draft", "frame:sure"
 VERSION = "version"  # the field of a form whose operation compares versions, too
 OWN = "data-own-version"  # marks a form whose view compares the version and merges
+# Marks a form of rows that are added, moved and taken out: its hidden fields are typed, too, and
+# its view shows again what was sent.
+ROWS = "data-rows"
 _FORM = re.compile(r'(<form\b[^>]*\bmethod="post")([^>]*>)(.*?)(</form>)', re.DOTALL)
 _CONTROL = re.compile(
     r"<(?P<tag>input|button)\b(?P<attributes>[^>]*)>"
@@ -33,6 +37,9 @@ _CONTROL = re.compile(
 _OPTION = re.compile(r"<option\b([^>]*)>(.*?)(?:</option>|(?=<option)|$)", re.DOTALL)
 _ATTRIBUTE = re.compile(r'([\w-]+)(?:="([^"]*)")?')
 _LABEL = re.compile(r"<label\b([^>]*)>(.*?)</label>", re.DOTALL)
+_GROUP = re.compile(
+    r"<fieldset\b[^>]*>(?:\s*<legend\b([^>]*)>(.*?)</legend>)?|</fieldset>", re.DOTALL
+)
 _NOT_LABEL = re.compile(
     r"<(textarea|select)\b.*?</\1>|<span class=\"unseen\">.*?</span>|<[^>]*>", re.DOTALL
 )
@@ -58,20 +65,22 @@ class Control:
 class OpenedForm:
     """A form of a page: what tells it from others, what it shows, and a hash of that."""
 
-    base: str  # a hash of its address and its hidden fields
+    base: str  # a hash of its address and its hidden fields; in a form of rows, of its address
+    place: str  # the same with the hidden fields of rows, for drafts that our script keeps
     buttons: frozenset[tuple[str, str]]
     controls: tuple[Control, ...]
     html: str
+    has_rows: bool
 
     @property
     def fields(self) -> dict[str, str]:
-        """What a browser sends if nothing is typed, without hidden fields and secrets."""
+        """What a browser sends if nothing is typed, without secrets; hidden fields only of rows."""
         return {control.name: control.content for control in self._list_typed() if control.is_on}
 
     @property
     def is_typed(self) -> bool:
         """Whether people type or choose something in it."""
-        return any(True for _ in self._list_typed())
+        return self.has_rows or any(True for _ in self._list_typed())
 
     @property
     def version(self) -> str:
@@ -85,7 +94,10 @@ class OpenedForm:
 
     def _list_typed(self) -> Iterator[Control]:
         for control in self.controls:
-            if control.name and control.kind not in _UNTYPED | _SECRET | {"button"}:
+            if not control.name or control.kind in _SECRET:
+                continue
+            is_row = self.has_rows and control.kind == "hidden" and _is_state(control.name)
+            if is_row or control.kind not in _UNTYPED | {"button"}:
                 yield control
 
 
@@ -122,10 +134,10 @@ def mark_forms(html: str, sent: Mapping[str, str], version: str, *, refill: bool
         form = _read_form(match)
         content = match[3]
         is_sent = sent_form is not None and form.html == sent_form.html
-        if is_sent and refill:
+        if is_sent and refill and not form.has_rows:
             content = _refill(content, sent)
         button = next((text for _, text in sorted(form.buttons)), "")
-        head = f'{match[1]} data-form="{form.base}-{_hash(button)[:8]}"{match[2]}'
+        head = f'{match[1]} data-form="{form.place}-{_hash(button)[:8]}"{match[2]}'
         if form.is_typed and OWN not in match[2]:
             opened = version if is_sent else form.version
             head += f'<input type="hidden" name="{OPENED}" value="{escape(opened)}">'
@@ -153,24 +165,47 @@ def list_differences(form: OpenedForm, sent: Mapping[str, str]) -> list[Differen
     return rows
 
 
+def list_row_differences(form: OpenedForm, typed: OpenedForm) -> list[Difference]:
+    """List in what a form of rows differs from the form of the present page, row by row."""
+    now, then = form.fields, typed.fields
+    rows = []
+    for name in dict.fromkeys([*now, *then]):
+        before, after = now.get(name, ""), then.get(name, "")
+        if before == after:
+            continue
+        shown = typed if any(control.name == name for control in typed.controls) else form
+        control = next(control for control in shown.controls if control.name == name)
+        if control.kind == "hidden":  # which row stands here
+            legends = [" ".join(_list_legends(one, name)) for one in (form, typed)]
+            rows.append(Difference("Order", *legends))
+        else:
+            rows.append(Difference(_label(shown, control), _cut(before), _cut(after)))
+    return list(dict.fromkeys(rows))
+
+
 def _read_form(match: re.Match[str]) -> OpenedForm:
     controls = tuple(map(_read_control, _CONTROL.finditer(match[3])))
     attributes = _read_attributes(match[1] + match[2])
     hidden = [
         (control.name, control.content)
         for control in controls
-        if control.kind == "hidden"
-        and control.name not in _WITHOUT_STATE
-        and not control.name.startswith(SHOWN)
+        if control.kind == "hidden" and _is_state(control.name)
     ]
+    address, has_rows = attributes.get("action", ""), ROWS in attributes
     return OpenedForm(
-        base=_hash(json.dumps([attributes.get("action", ""), hidden]))[:12],
+        base=_hash(json.dumps([address, [] if has_rows else hidden]))[:12],
+        place=_hash(json.dumps([address, hidden]))[:12],
         buttons=frozenset(
             (control.name, control.content) for control in controls if control.kind == "button"
         ),
         controls=controls,
         html=match[0],
+        has_rows=has_rows,
     )
+
+
+def _is_state(name: str) -> bool:
+    return name not in _WITHOUT_STATE and not name.startswith(SHOWN)
 
 
 def _read_control(match: re.Match[str]) -> Control:
@@ -242,15 +277,34 @@ def _choose(options: str, choice: str) -> str:
 
 
 def _label(form: OpenedForm, control: Control) -> str:
-    """Return the label of a control as people read it, or its name."""
+    """Return the label of a control as people read it, or its name; after those of its group."""
+    return ": ".join([*_list_legends(form, control.name), _label_alone(form, control)])
+
+
+def _list_legends(form: OpenedForm, name: str) -> list[str]:
+    """Return the visible legends of the groups that a field is in, the outer one first."""
+    place = form.html.find(f'name="{escape(name)}"')
+    legends: list[str] = []
+    for found in _GROUP.finditer(form.html, 0, max(place, 0)):
+        if found[0] == "</fieldset>":
+            del legends[-1:]
+        else:
+            is_shown = found[1] is not None and "unseen" not in found[1]
+            legends.append(_read_words(found[2]) if is_shown else "")
+    return [legend for legend in legends if legend]
+
+
+def _label_alone(form: OpenedForm, control: Control) -> str:
     name_attribute = f'name="{escape(control.name)}"'
     for attributes, content in _LABEL.findall(form.html):
         is_for = control.id and _read_attributes(attributes).get("for") == control.id
-        if is_for or name_attribute in content:
-            text = unescape(_NOT_LABEL.sub("", content))
-            if words := " ".join(text.split()):
-                return words
+        if (is_for or name_attribute in content) and (words := _read_words(content)):
+            return words
     return control.name.rpartition(":")[2].replace("-", " ").replace("_", " ")
+
+
+def _read_words(html: str) -> str:
+    return " ".join(unescape(_NOT_LABEL.sub("", html)).split())
 
 
 def _plain(text: str) -> str:

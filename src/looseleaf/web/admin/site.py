@@ -38,9 +38,11 @@ from looseleaf.web.admin.opened_forms import (
     SURE,
     VERSION,
     Difference,
+    OpenedForm,
     build_hidden_fields,
     find_form,
     list_differences,
+    list_row_differences,
     mark_forms,
 )
 from looseleaf.web.admin.registration import register_pages
@@ -414,7 +416,7 @@ class AdminSite:
         if form is None:
             return visit, None  # it is no longer offered; the operation says why
         if form.version != sent.version:
-            differences = list_differences(form, sent.fields)
+            differences = self._list_differences(page, visit, request, form)
             if differences:
                 problem = Invalid(CHANGED_ELSEWHERE)
                 outdated = SentForm(sent.fields, form.version, tuple(differences))
@@ -422,6 +424,19 @@ class AdminSite:
         if VERSION in visit.form:
             return replace(visit, form={**visit.form, VERSION: form.find(VERSION)}), None
         return visit, None
+
+    def _list_differences(
+        self, page: AdminPage, visit: Visit, request: Request, form: OpenedForm
+    ) -> list[Difference]:
+        if not form.has_rows:
+            return list_differences(form, visit.form)
+        result = page.view(visit)
+        if isinstance(result, Document):  # its rows as they were sent
+            html = self._render_html(page, result, visit, request)
+            typed = find_form(html, visit.form, form.version)
+            if typed is not None:
+                return list_row_differences(form, typed)
+        return []
 
     def _render(
         self,

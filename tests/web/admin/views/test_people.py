@@ -57,7 +57,7 @@ def test_a_disabled_person_is_out_at_once(admin_site: Site) -> None:
     browser, csrf = admin_site.sign_in()
     form = {"csrf": csrf, "action": "disable"}
     assert "Disable eve?" in browser.post(f"{PEOPLE}/eve", data=form).text
-    answer = browser.post(f"{PEOPLE}/eve", data={**form, "sure": "yes"})
+    answer = browser.post(f"{PEOPLE}/eve", data={**form, "frame:sure": "yes"})
     assert answer.status_code == 303
     assert eve.get("/admin").headers["location"].startswith("/login")
     browser.post(f"{PEOPLE}/eve", data={"csrf": csrf, "action": "enable"})

@@ -3,7 +3,7 @@
 const PREFIX = "looseleaf-draft ";
 const TAKEN = "looseleaf_taken";
 const SECRET = /^(password|file|submit|button|reset|image)$/;
-const OWN = new Set(["csrf", "draft"]);
+const OWN = new Set(["csrf", "frame:draft"]);
 const OFFLINE = "There is no connection to the server. Nothing is saved yet; what you typed stays here. Try again in a moment.";
 const place = location.pathname + location.search;
 const user = document.body.dataset.user;
@@ -130,7 +130,7 @@ async function send(form, submitter) {
   }
   if (form.getAttribute("action") === "/logout") forgetAll();
   if (id) {
-    const field = form.elements.draft ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "draft" }));
+    const field = form.elements["frame:draft"] ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "frame:draft" }));
     field.value = id;
   }
   form.dataset.ready = "";
