@@ -22,9 +22,36 @@ from looseleaf.cli.derived_commands import (
 )
 from looseleaf.values import value
 from tests.cli.fixtures import Run
-from tests.cli.walk import DERIVED, Path
+from tests.cli.walk import DERIVED, LEAVES, Path
 
 _SHARED = ("agent", "user", "layer")
+
+
+LISTING = ("list", "log", "files", "paths", "runs", "recent", "pending", "status", "tasks")
+# Commands that show one thing: without it there is nothing to show.
+SHOWS_ONE = {
+    ("bundles", "show"): "the agent was not installed from a bundle",
+    ("upkeep", "show"): "nothing has run",
+}
+
+
+def lists(path: Path, found: click.Command) -> bool:
+    """Return whether a command only reads, and needs no argument."""
+    reads = isinstance(found, DerivedCommand) and found.operation.read_only
+    is_free = not any(param.required for param in found.params)
+    return is_free and (reads or path[-1] in LISTING) and path not in SHOWS_ONE
+
+
+def test_a_list_of_nothing_is_no_error(run: Run) -> None:
+    """Every command that lists something, in a fresh workspace: exit 0, and at least a line."""
+    typed = [path for path, found in LEAVES if lists(path, found)]
+    assert len(typed) > 35
+    assert {("upkeep", "log"), ("system", "runs"), ("backup", "list"), ("status",)} <= set(typed)
+    for path in typed:
+        answer = run(*path)
+        assert (answer.code, answer.err) == (0, ""), path
+        assert answer.text.strip(), path
+    assert run("upkeep", "log").text.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -36,7 +63,9 @@ def test_a_command_takes_what_its_operation_takes(path: Path, found: DerivedComm
     params = {param.name: param for param in found.params}
     for name in schema["required"]:
         assert name in params or found.prepares, (path, name)
-        assert name not in params or params[name].required or found.prepares, (path, name)
+        param = params.get(name)
+        is_given = param is None or param.required or isinstance(param.default, str)
+        assert is_given or found.prepares, (path, name)
     for name in set(schema["properties"]) - set(schema["required"]):
         assert name not in params or not params[name].required or name == "agent", (path, name)
 

@@ -250,9 +250,10 @@ class TaskRunMissing(NotFound):
 
     def __init__(self, run: str, agent: str) -> None:
         self.run, self.agent = run, agent
-        super().__init__(
-            f"There is no run {run!r} of {agent}. looseleaf upkeep log lists the runs."
+        problem = (
+            f"There is no run {run!r} of {agent}" if run else f"Nothing has run for {agent} yet"
         )
+        super().__init__(f"{problem}. looseleaf upkeep log lists the runs.")
 
 
 class TaskPromptMissing(NotFound):

@@ -36,6 +36,29 @@ def test_init_makes_a_workspace_and_says_what_next(run: Run, tmp_path: Path) -> 
     assert run("--root", str(tmp_path / "new"), "agents", "list").text.count("ada") == 1
 
 
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_init_leaves_nothing_that_the_doctor_warns_of(
+    run: Run, tmp_path: Path, *, is_empty: bool
+) -> None:
+    """An empty folder that others may use is closed; with files in it, the warning comes now."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    if not is_empty:
+        (folder / "notes.md").write_text("# Notes\n")
+        (folder / "notes.md").chmod(0o644)
+    folder.chmod(0o755)
+    answer = run("init", str(folder))
+    assert answer.code == 0
+    doctor = run("--root", str(folder), "doctor", "--format", "json").json
+    warned = [one for one in doctor["findings"] if one["status"] != "ok"]
+    assert folder.stat().st_mode & 0o777 == (0o700 if is_empty else 0o755)
+    if is_empty:
+        assert (warned, answer.err) == ([], "")
+    else:
+        assert [one["check"] for one in warned] == ["permissions"]
+        assert warned[0]["advice"] in answer.err
+
+
 @pytest.mark.parametrize("slugs", [(), ("ada",), ("ada", "bob")])
 def test_the_next_steps_work_as_they_are_printed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slugs: tuple[str, ...]

@@ -9,7 +9,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import InvalidArgument
+from looseleaf.errors import Invalid, InvalidArgument
 from looseleaf.errors.features import BackupMissing
 from looseleaf.features.backup.operations import (
     check_outside,
@@ -105,8 +105,9 @@ def test_a_missing_backup_is_named(prepared: Workspace) -> None:
 def test_without_a_folder_there_is_advice(workspace: Workspace) -> None:
     """The setting is off by default."""
     assert find_backup_folder(workspace.settings) == ""
-    with pytest.raises(InvalidArgument, match=r"set backup_folder in looseleaf\.toml"):
+    with pytest.raises(Invalid, match=r"looseleaf settings set backup_folder FOLDER"):
         create_backup(workspace.context)
+    assert list_backups(workspace.context) == []
 
 
 @pytest.mark.parametrize("inner", ["", "agents", "agents/ada", ".looseleaf/backups", "pipeline-1"])

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from looseleaf import __version__, settings
-from looseleaf.catalog.page_checks import Finding
+from looseleaf.catalog.page_checks import Finding, check_permissions
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.command_line import Group, command
 from looseleaf.cli.derived_commands import Derivation, ResultTable
@@ -93,6 +93,10 @@ def init(
         print_document({"root": root, "made": created_paths, "changed": changed_paths})
     elif _print_start(root, created_paths, changed_paths, journal=journal if is_set else None):
         _print_next_steps(workspace, root)
+    if settings.FILE in created_paths:
+        for finding in check_permissions(root, group_writable=workspace.settings.group_writable):
+            if finding.status != "ok":
+                warn(f"{finding.detail[:1].upper()}{finding.detail[1:]}. {finding.advice}")
     if name and workspace.settings.name != name:
         warn(f"{settings.FILE} was there already and stays as it is. Set the name in it yourself.")
 

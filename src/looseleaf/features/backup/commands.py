@@ -65,7 +65,7 @@ list_backups = _backups.derive(
             "whole": lambda backup: "yes" if backup.is_whole else "NO",
         },
         shrink="NAME",
-        empty="There is no backup yet. Make one: looseleaf backup",
+        empty="There is no backup yet. Make one: looseleaf backup create FOLDER",
     ),
 )
 

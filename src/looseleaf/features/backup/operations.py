@@ -184,6 +184,8 @@ def list_backups(context: Context, *, folder: str = "") -> list[BackupInfo]:
 
     context.allow()
     identity = read_identity(os.path.realpath(context.settings.root))
+    if not folder and not context.settings.backup_folder:
+        return []
     backups = creation.list_backups(_choose_folder(context, folder))
     return [_describe(backup, identity, context.clock()) for backup in backups]
 

@@ -69,9 +69,9 @@ list_tasks = _system_tasks.derive(
 
 
 def print_runs(runs: Sequence[RunInfo]) -> None:
-    """Print runs as a table."""
+    """Print the runs that a command has just made."""
     if not runs:
-        raise Unavailable("The list of runs", "it is empty; looseleaf system run runs a task")
+        raise Unavailable("The task", "there is no agent to run it for")
     _RUNS(runs)
 
 
@@ -102,7 +102,11 @@ def _take_params(arguments: dict[str, Any], given: dict[str, Any]) -> None:
     arguments["task_params"] = parse_params(given["pairs"], given["document"])
 
 
-_RUNS = ResultTable("run=id ended=end task=task_type agent status why=reason", shrink="WHY")
+_RUNS = ResultTable(
+    "run=id ended=end task=task_type agent status why=reason",
+    shrink="WHY",
+    empty="No task has run yet. Run one: looseleaf system run TASK",
+)
 run_task = _system_tasks.derive(
     "run",
     "run_now",
@@ -135,7 +139,7 @@ list_runs = _system_tasks.derive(
     "--task daily_memory_generation",
     parameters={"task_type": "--task TYPE"},
     key="runs",
-    show=print_runs,
+    show=_RUNS,
 )
 
 
@@ -256,6 +260,11 @@ run_upkeep = _upkeep_tasks.derive(
     failed=_has_failures,
     show=print_runs,
 )
+_UPKEEP_RUNS = ResultTable(
+    "run=id ended=end task=task_type agent status why=reason",
+    shrink="WHY",
+    empty="Nothing has run yet. Run it now: looseleaf upkeep run",
+)
 list_upkeep = _upkeep_tasks.derive(
     "log",
     "list_runs",
@@ -264,7 +273,7 @@ list_upkeep = _upkeep_tasks.derive(
     parameters={"task_type": None},
     prepare=lambda arguments, _given: arguments.update(task_type=DAILY_MEMORY_TYPE),
     key="runs",
-    show=print_runs,
+    show=_UPKEEP_RUNS,
 )
 
 

@@ -133,16 +133,24 @@ def format_settings(name: str, *, journal: bool = False) -> str:
 
 
 def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
-    """Create the folder, its settings file and `.looseleaf`, if they are missing."""
+    """Create the folder, its settings file and `.looseleaf`, if they are missing.
+
+    A folder that was empty is closed to others; in one with files, they are others' business, and
+    whoever asked for the workspace is told.
+    """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        is_new = settings.FILE not in os.listdir(root)
+        names = os.listdir(root)
+        is_new = settings.FILE not in names
         is_shared = not is_new and settings.load(folder).group_writable
         os.close(open_folder(root, (".looseleaf",), create=(GROUP if is_shared else PRIVATE)[1]))
         if is_new:
             text = format_settings(name, journal=journal)
             atomic.create_durably(root, settings.FILE, text.encode())
+            status = os.fstat(root)
+            if not names and status.st_uid == os.geteuid():
+                os.fchmod(root, stat.S_IMODE(status.st_mode) & ~0o077)
     finally:
         os.close(root)
     if is_shared:

@@ -113,14 +113,26 @@ def test_a_manual_run_of_a_flow_leaves_its_times(prepared_workspace: Workspace) 
 
 
 def test_a_run_by_hand_is_the_last_run(prepared_workspace: Workspace, clock: Clock) -> None:
-    """Of a flow by its schedule or by its own button, also if it has no times; and of a task."""
+    """Of a flow by its schedule or by its own button, also if it has no times; and of a task.
+
+    Also of a task that is switched off, before and after it is switched on.
+    """
     context = prepared_workspace.context
     jobs.run_schedule(context, "task:tidy")
+    quiet = jobs.run_schedule(context, "task:quiet")[-1]
     by_schedule = jobs.run_schedule(context, "flow:1")[0]
     by_hand = jobs.execute(context, flow=2)
     listed = {entry.schedule: entry for entry in jobs.list_schedules(context)}
     now = format_time(clock())
-    assert {listed[name].last_run for name in ("task:tidy", "flow:1", "flow:2")} == {now}
+    names = ("task:tidy", "task:quiet", "flow:1", "flow:2")
+    assert {listed[name].last_run for name in names} == {now}
+    assert (listed["task:quiet"].status, listed["task:quiet"].last_job) == (
+        "disabled",
+        quiet.job_id,
+    )
     assert listed["flow:1"].last_job == by_schedule.job_id
     assert listed["flow:2"].last_job == by_hand.job_id
     assert listed["task:greet"].last_run == ""
+    settings.set_setting(context, "daily_memory_enabled", setting=True)
+    listed = {entry.schedule: entry for entry in jobs.list_schedules(context)}
+    assert (listed["task:quiet"].status, listed["task:quiet"].last_run) == ("active", now)

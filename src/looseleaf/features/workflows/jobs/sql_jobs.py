@@ -350,6 +350,21 @@ class SqlJobs:
             rows = list(connection.execute(query))
         return {row.flow_id: (row.id, row.created_at / MICRO) for row in rows}
 
+    def find_newest_of_tasks(
+        self, task_types: Collection[str]
+    ) -> dict[tuple[str, str], tuple[int, float]]:
+        """Return the id and the time of the newest job of each task and label that has one."""
+        jobs = tables.jobs.c
+        newest = (
+            sa.select(sa.func.max(jobs.id))
+            .where(jobs.task_type.in_(task_types))
+            .group_by(jobs.task_type, jobs.label)
+        )
+        query = sa.select(jobs.task_type, jobs.label, jobs.id, jobs.created_at)
+        with self._database.reading() as connection:
+            rows = list(connection.execute(query.where(jobs.id.in_(newest))))
+        return {(row.task_type, row.label): (row.id, row.created_at / MICRO) for row in rows}
+
     def list_dangerous(self, *, limit: int = 20) -> tuple[Job, ...]:
         """Return the newest jobs with a step whose process died twice, until the step completes."""
         steps = tables.job_steps.c

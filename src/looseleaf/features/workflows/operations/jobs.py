@@ -97,15 +97,7 @@ class ScheduleInfo:
 def list_schedules(context: Context) -> list[ScheduleInfo]:
     """List the schedules of flows and tasks, each with its next three times."""
     entries = jobs_of(context.parts).schedule_firing.reconcile()
-    states = jobs_of(context.parts).schedule_states.list()
-    visible = [entry for entry in entries if _is_visible(context, entry)]
-    # A flow is also run by hand, on its page and by other surfaces, which no schedule knows of.
-    flows = [entry.flow_id for entry in visible if entry.flow_id]
-    newest = jobs_of(context.parts).jobs.find_newest(flows)
-    return [
-        _describe(context, entry, states.get(entry.id), newest.get(entry.flow_id, (0, 0.0)))
-        for entry in visible
-    ]
+    return _describe_all(context, [entry for entry in entries if _is_visible(context, entry)])
 
 
 @operation("looseleaf/run-schedule", permission="flows", categories=("schedules",))
@@ -150,7 +142,7 @@ def _set_pause(context: Context, schedule: str, *, is_paused: bool) -> ScheduleI
     entry = _find(context, schedule)
     if not jobs_of(context.parts).schedule_states.pause(entry.id, is_paused=is_paused):
         raise Refused(f"The schedule {schedule} runs nothing by itself: it is {_switch(entry)}.")
-    return _describe(context, entry, jobs_of(context.parts).schedule_states.list().get(entry.id))
+    return _describe_all(context, [entry])[0]
 
 
 def _find(context: Context, schedule: str) -> ScheduleEntry:
@@ -184,11 +176,33 @@ def _switch(entry: ScheduleEntry) -> str:
     return "manual" if entry.timing.is_manual else "disabled"
 
 
+def _describe_all(context: Context, entries: list[ScheduleEntry]) -> list[ScheduleInfo]:
+    """Describe schedules with their newest jobs.
+
+    A flow is also run by hand, on its page and by other surfaces, which no schedule knows of; and
+    a schedule that does not run by itself has no state.
+    """
+    services = jobs_of(context.parts)
+    states = services.schedule_states.list()
+    by_flow = services.jobs.find_newest([entry.flow_id for entry in entries if entry.flow_id])
+    tasks = {entry.task_type for entry in entries if entry.task_type}
+    by_task = services.jobs.find_newest_of_tasks(tasks)
+    return [
+        _describe(
+            context,
+            entry,
+            states.get(entry.id),
+            by_flow.get(entry.flow_id) or by_task.get((entry.task_type, entry.label)) or (0, 0.0),
+        )
+        for entry in entries
+    ]
+
+
 def _describe(
     context: Context,
     entry: ScheduleEntry,
     state: ScheduleState | None,
-    newest: tuple[int, float] = (0, 0.0),  # job of its flow, and its time
+    newest: tuple[int, float],  # its newest job, and the time
 ) -> ScheduleInfo:
     times: tuple[float, ...] = ()
     status = _switch(entry)
