@@ -338,6 +338,75 @@ def show_field(field: SchemaField, settings: Mapping[str, Any]) -> str:
     return field.format(field.read(settings))
 
 
+# Secrets: settings that a schema marks as writeOnly. Documents have a mask in their place, and a
+# mask that comes back means that the secret stays.
+
+
+HIDDEN = "[hidden]"
+
+
+def hide_secrets(schema: Mapping[str, Any], settings: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return settings with a mask in place of each secret."""
+    return _replace_secrets(schema, settings, None, lambda _secret, _stored: HIDDEN)
+
+
+def restore_secrets(schema: Mapping[str, Any], settings: Any, stored: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return settings with the stored secret in place of each mask that has one."""
+
+    def restore(secret: object, before: object) -> object:
+        return before if secret == HIDDEN and before is not _MISSING else secret
+
+    return _replace_secrets(schema, settings, stored, restore)
+
+
+def has_hidden(schema: Mapping[str, Any], settings: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Return whether settings have a mask where a secret belongs."""
+    found: list[object] = []
+
+    def note(secret: object, _stored: object) -> object:
+        found.append(secret)
+        return secret
+
+    _replace_secrets(schema, settings, None, note)
+    return HIDDEN in found
+
+
+def _replace_secrets(
+    schema: Mapping[str, Any],
+    part: Any,  # noqa: ANN401 - any JSON
+    stored: Any,  # noqa: ANN401 - any JSON
+    change: Callable[[Any, Any], Any],
+) -> Any:  # noqa: ANN401 - any JSON
+    if schema.get("writeOnly"):
+        return part if part in (None, "") else change(part, stored)
+    for option in schema.get("anyOf", ()):
+        part = _replace_secrets(option, part, stored, change)
+    if isinstance(part, dict):
+        known = stored if isinstance(stored, dict) else {}
+        others = schema.get("additionalProperties")
+        inner = schema.get("properties", {})
+        rest = others if isinstance(others, dict) else {}
+        return {
+            name: _replace_secrets(inner.get(name, rest), entry, known.get(name, _MISSING), change)
+            for name, entry in part.items()
+        }
+    if isinstance(part, list | tuple) and "items" in schema:
+        items = schema["items"]
+        entries = list(stored) if isinstance(stored, list | tuple) else []
+        # Entries may have moved: a secret goes back to the entry that is otherwise as it was.
+        shown = [(hide_secrets(items, entry), entry) for entry in entries]
+        return [
+            _replace_secrets(
+                items,
+                entry,
+                next((whole for hidden, whole in shown if _is_same(hidden, entry)), _MISSING),
+                change,
+            )
+            for entry in part
+        ]
+    return part
+
+
 def _change(
     field: SchemaField, settings: Mapping[str, Any], text: str, texts: Mapping[str, str]
 ) -> Settings:

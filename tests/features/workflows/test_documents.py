@@ -19,9 +19,15 @@ from looseleaf.features.workflows.documents import (
     read_pipeline_file,
     read_schedule,
 )
+from looseleaf.features.workflows.packet import register_core_packets
 from looseleaf.features.workflows.schedules import ALIASES, INTERVALS
+from looseleaf.features.workflows.step import StepTypes
+from looseleaf.features.workflows.steps.defaults import register_core_steps
 from looseleaf.values import replace
 
+TYPES = StepTypes()
+register_core_packets(TYPES.packets)
+register_core_steps(TYPES)
 NEWS = Pipeline(
     id=4,
     slug="news",
@@ -51,7 +57,7 @@ MORNING = Flow(
 
 def test_an_exported_file_is_read_as_it_was() -> None:
     """Without ids of this workspace."""
-    document = to_json_value(export_pipeline(NEWS, [MORNING]))
+    document = to_json_value(export_pipeline(NEWS, [MORNING], TYPES))
     pipeline, flows = read_pipeline_file(document, now=5.0)
     assert pipeline == replace(NEWS, id=0, agent_id=0, user_id=0)
     assert flows == (replace(MORNING, id=0, pipeline_id=0, agent_id=0, user_id=0),)
@@ -80,7 +86,7 @@ def test_an_exported_file_is_read_as_it_was() -> None:
 )
 def test_a_file_that_is_none_is_refused_by_the_field(change: dict[str, Any], message: str) -> None:
     """Before anything is stored."""
-    document = {**to_json_value(export_pipeline(NEWS, [MORNING])), **change}
+    document = {**to_json_value(export_pipeline(NEWS, [MORNING], TYPES)), **change}
     with pytest.raises(InvalidWorkflow, match=message):
         read_pipeline_file(document, now=0.0)
 

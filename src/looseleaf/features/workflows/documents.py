@@ -20,12 +20,14 @@ from looseleaf.features.workflows.definitions import (
 )
 from looseleaf.schema_check import find_problem
 from looseleaf.times import format_time, parse_time
-from looseleaf.values import as_dict, value
+from looseleaf.values import as_dict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, TypedDict
+
+    from looseleaf.features.workflows.step import StepTypes
 else:
     TypedDict = dict
 
@@ -131,16 +133,74 @@ class PipelineFile(TypedDict):
     flows: tuple[FlowFile, ...]
 
 
-def describe_pipeline(pipeline: Pipeline, agent: str, flows: int) -> PipelineDocument:
+def describe_pipeline(
+    pipeline: Pipeline, agent: str, flows: int, types: StepTypes
+) -> PipelineDocument:
     """Describe a pipeline, with the slug of its agent and the number of its flows."""
-    fields: dict[str, Any] = as_dict(pipeline) | _describe_times(pipeline)
+    shown = hide_step_secrets(pipeline, types)
+    fields: dict[str, Any] = as_dict(shown) | _describe_times(pipeline)
     return PipelineDocument(**fields, agent=agent, flows=flows, hash=pipeline.version)
 
 
-def describe_flow(flow: Flow, agent: str, pipeline: str) -> FlowDocument:
+def describe_flow(
+    flow: Flow, agent: str, pipeline: Pipeline | None, types: StepTypes
+) -> FlowDocument:
     """Describe a flow, with the slugs of its agent and its pipeline."""
-    fields = _describe_fields(flow) | _describe_times(flow)
-    return FlowDocument(**fields, agent=agent, pipeline=pipeline, hash=flow.version)
+    shown = hide_flow_secrets(flow, pipeline, types)
+    fields = _describe_fields(shown) | _describe_times(flow)
+    slug = pipeline.slug if pipeline is not None else ""
+    return FlowDocument(**fields, agent=agent, pipeline=slug, hash=flow.version)
+
+
+# Secrets of steps: no document has them, and a document that comes back leaves them as they are.
+
+
+def hide_step_secrets(pipeline: Pipeline, types: StepTypes) -> Pipeline:
+    """Return a pipeline with a mask in place of each secret of its steps."""
+    steps = tuple(
+        replace(step, settings=types.hide_secrets(step.type, step.settings))
+        for step in pipeline.steps
+    )
+    return replace(pipeline, steps=steps)
+
+
+def hide_flow_secrets(flow: Flow, pipeline: Pipeline | None, types: StepTypes) -> Flow:
+    """Return a flow with a mask in place of each secret of its settings."""
+    step_types = {step.id: step.type for step in pipeline.steps} if pipeline is not None else {}
+    settings = {
+        step_id: types.hide_secrets(step_types.get(step_id, ""), own)
+        for step_id, own in flow.step_settings.items()
+    }
+    return replace(flow, step_settings=settings)
+
+
+def restore_step_secrets(
+    steps: Iterable[Step], stored: Iterable[Step], types: StepTypes
+) -> tuple[Step, ...]:
+    """Return steps with the secrets of the stored steps of the same ids and types."""
+    known = {(step.id, step.type): step.settings for step in stored}
+    return tuple(
+        replace(
+            step,
+            settings=types.restore_secrets(
+                step.type, step.settings, known.get((step.id, step.type), {})
+            ),
+        )
+        for step in steps
+    )
+
+
+def restore_flow_secrets(
+    settings: Mapping[str, Any], flow: Flow, pipeline: Pipeline, types: StepTypes
+) -> dict[str, Any]:
+    """Return new settings of a flow with the secrets that it has stored."""
+    step_types = {step.id: step.type for step in pipeline.steps}
+    return {
+        step_id: types.restore_secrets(
+            step_types.get(step_id, ""), own, flow.step_settings.get(step_id, {})
+        )
+        for step_id, own in settings.items()
+    }
 
 
 def _describe_fields(flow: Flow) -> dict[str, Any]:
@@ -188,8 +248,10 @@ def queue_prompts(
     return tuple(present_entries.get(prompt) or QueuedPrompt(prompt, now) for prompt in prompts)
 
 
-def export_pipeline(pipeline: Pipeline, flows: Iterable[Flow]) -> PipelineFile:
-    """Build the file of a pipeline and its flows."""
+def export_pipeline(pipeline: Pipeline, flows: Iterable[Flow], types: StepTypes) -> PipelineFile:
+    """Build the file of a pipeline and its flows, without the secrets of steps."""
+    flows = [hide_flow_secrets(flow, pipeline, types) for flow in flows]
+    pipeline = hide_step_secrets(pipeline, types)
     file: Any = {
         "schema_version": SCHEMA_VERSION,
         **_leave_workspace(as_dict(pipeline)),

@@ -7,6 +7,7 @@ from looseleaf.features.workflows.packet import PacketTypes
 from looseleaf.memory.registry import NamedRegistry, check_word
 from looseleaf.models.model import Usage
 from looseleaf.schema_check import find_problem, find_schema_problem
+from looseleaf.schema_fields import HIDDEN, has_hidden, hide_secrets, restore_secrets
 from looseleaf.values import FrozenDict, replace, value
 
 TYPE_CHECKING = False
@@ -103,6 +104,12 @@ class StepType:
         problem = find_problem(self.settings, settings)
         if problem is not None:
             raise InvalidStep(self.name, problem)
+        if has_hidden(self.settings, settings):
+            reason = (
+                f"{HIDDEN} stands in place of a secret that is not stored here; write the secret "
+                "itself, or leave the setting out"
+            )
+            raise InvalidStep(self.name, reason)
 
 
 class StepTypes(NamedRegistry):
@@ -146,6 +153,24 @@ class StepTypes(NamedRegistry):
             names = ", ".join(sorted(self._entries)) or "none"
             raise InvalidStep(name, f"there is no such type of step; the types are: {names}")
         return step_type
+
+    def hide_secrets(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings without secrets; of a type that is not here, nothing is shown."""
+        if name not in self._entries:
+            return dict.fromkeys(settings, HIDDEN)
+        hidden: dict[str, Any] = hide_secrets(self._entries[name].settings, settings)
+        return hidden
+
+    def restore_secrets(
+        self, name: str, settings: Mapping[str, Any], stored: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return settings with the stored secrets where they have a mask."""
+        if name not in self._entries:
+            return settings
+        restored: Mapping[str, Any] = restore_secrets(
+            self._entries[name].settings, settings, stored
+        )
+        return restored
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

@@ -58,13 +58,14 @@ def list_flows(
     parent = find_pipeline(context, pipeline).id if pipeline is not None else 0
     agents = list_agent_ids(context, agent)
     flows, _ = definitions.flows.list(pipeline=parent, agents=agents)
-    slugs = {
-        parent_pipeline.id: parent_pipeline.slug
+    parents = {
+        parent_pipeline.id: parent_pipeline
         for parent_pipeline in definitions.pipelines.list(agents=agents)[0]
     }
+    types = step_types_of(context.parts)
     return [
         documents.describe_flow(
-            flow, find_agent_slug(context, flow.agent_id), slugs.get(flow.pipeline_id, "")
+            flow, find_agent_slug(context, flow.agent_id), parents.get(flow.pipeline_id), types
         )
         for flow in flows
     ]
@@ -162,7 +163,8 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         name: The new name; the slug stays.
         slug: The new slug; exported files and bundles know the flow by it.
         memory_files: The whole new list of pages besides those of the pipeline.
-        step_settings: The whole new settings of steps in this flow, by the id of the step.
+        step_settings: The whole new settings of steps in this flow, by the id of the step; a secret
+            that stays is named by the [hidden] that stands for it.
         prompt_queue: The whole new queue of prompts.
         queue_mode: The new use of the queue: static, drain or loop.
         schedule: The whole new schedule, as its fields or as a short text such as daily or
@@ -190,6 +192,11 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         if prompt_queue is not None:
             queue = current.prompt_queue
             new["prompt_queue"] = documents.queue_prompts(prompt_queue, context.clock(), queue)
+        parent = definitions_of(context.parts).pipelines.find(current.pipeline_id)
+        if step_settings is not None and parent is not None:
+            types = step_types_of(context.parts)
+            restored = documents.restore_flow_secrets(step_settings, current, parent, types)
+            new["step_settings"] = restored
         new_flow = check_rules(context, replace(current, **new))
         if step_settings is not None:
             check_flow_names(context.parts.operations(), new_flow)
@@ -268,8 +275,8 @@ def copy_flow(context: Context, flow: str | int, *, name: str = "") -> FlowDocum
 def describe(context: Context, flow: Flow) -> FlowDocument:
     """Describe a flow as the operations give it."""
     pipeline = definitions_of(context.parts).pipelines.find(flow.pipeline_id)
-    slug = pipeline.slug if pipeline is not None else ""
-    return documents.describe_flow(flow, find_agent_slug(context, flow.agent_id), slug)
+    agent, types = find_agent_slug(context, flow.agent_id), step_types_of(context.parts)
+    return documents.describe_flow(flow, agent, pipeline, types)
 
 
 def check_rules(context: Context, flow: Flow) -> Flow:

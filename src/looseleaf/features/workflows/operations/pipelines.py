@@ -64,7 +64,10 @@ def list_pipelines(context: Context, *, agent: str | int | None = None) -> list[
         counts[flow.pipeline_id] = counts.get(flow.pipeline_id, 0) + 1
     return [
         documents.describe_pipeline(
-            pipeline, find_agent_slug(context, pipeline.agent_id), counts.get(pipeline.id, 0)
+            pipeline,
+            find_agent_slug(context, pipeline.agent_id),
+            counts.get(pipeline.id, 0),
+            step_types_of(context.parts),
         )
         for pipeline in pipelines
     ]
@@ -154,7 +157,8 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         system_prompt: The new task of the pipeline; an empty text takes it away.
         memory_files: The whole new list of pages besides the core files.
         tool_policy: The new tool policy; {} takes it away.
-        steps: The whole new row of steps; a step that stays is named by its id.
+        steps: The whole new row of steps; a step that stays is named by its id, and a secret that
+            stays by the [hidden] that stands for it.
         if_match: The hash of the version that is replaced; without it, any version.
     """
     fields: dict[str, object] = {
@@ -176,11 +180,13 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         new = dict(fields)
         if steps is not None:
             check_step_names(context.parts.operations(), steps)
-            new["steps"] = number_steps(steps, current.steps)
+            row = number_steps(steps, current.steps)
+            types = step_types_of(context.parts)
+            new["steps"] = documents.restore_step_secrets(row, current.steps, types)
         changed = check_rules(context, replace(current, **new))
         if steps is not None:
-            row = [(step, step.settings) for step in changed.steps]
-            check_step_values(context, "pipeline", row, is_whole=False)
+            settings = [(step, step.settings) for step in changed.steps]
+            check_step_values(context, "pipeline", settings, is_whole=False)
         return changed
 
     return edit_pipeline(context, pipeline, edit)
@@ -250,7 +256,8 @@ def add(context: Context, pipeline: Pipeline) -> PipelineDocument:
 def describe(context: Context, pipeline: Pipeline) -> PipelineDocument:
     """Describe a pipeline as the operations give it."""
     count = definitions_of(context.parts).flows.list(pipeline=pipeline.id, limit=1)[1]
-    return documents.describe_pipeline(pipeline, find_agent_slug(context, pipeline.agent_id), count)
+    agent, types = find_agent_slug(context, pipeline.agent_id), step_types_of(context.parts)
+    return documents.describe_pipeline(pipeline, agent, count, types)
 
 
 def check_rules(context: Context, pipeline: Pipeline) -> Pipeline:
@@ -277,15 +284,16 @@ def export_pipeline(
 ) -> PipelineFile:
     """Export a pipeline with its flows as one JSON document that can be imported elsewhere.
 
+    A secret of a step is not in the document: [hidden] stands for it.
+
     Arguments:
         pipeline: The pipeline to export, by id, slug, or agent/slug.
         without_flows: Whether its flows stay out of the document.
     """
     record = find_pipeline(context, pipeline)
     flows = definitions_of(context.parts).flows
-    return documents.export_pipeline(
-        record, () if without_flows else flows.list(pipeline=record.id)[0]
-    )
+    listed = () if without_flows else flows.list(pipeline=record.id)[0]
+    return documents.export_pipeline(record, listed, step_types_of(context.parts))
 
 
 @operation("looseleaf/import-pipeline", permission="flows", categories=("flows",))
