@@ -40,6 +40,7 @@ def build_pipeline() -> dict[str, Any]:
         "agent_id": 2,
         "user_id": 1,
         "pipeline_config": {
+            "context_files": {"uploaded_files": [{"original_name": "style.md", "size": 7}]},
             "memory_files": ["strategy.md", "SOUL.md", "../secret.md"],
             "persist_transcripts": True,
             STEPS["publish"]: {"step_type": "publish", "execution_order": 2, "label": "Post"},
@@ -103,6 +104,7 @@ class DataMachineSite:
         self.pages = {agent: dict(files) for agent, files in PAGES.items()}
         self.days = dict(DAYS)
         self.pipelines = {5: (build_pipeline(), [build_flow()])}
+        self.flow_files = {f"{STEPS['fetch']}_7": [{"filename": "covers.pdf", "size": 5}]}
         self.refused: tuple[str, ...] = ()  # beginnings of paths that are answered with 403
         self.escapes_html = True
 
@@ -121,6 +123,8 @@ class DataMachineSite:
             return 200, {"success": True, "data": self.agents}
         if parts[0] == "pipelines":
             return self._show_pipelines(parts[1:], fields)
+        if parts == ["files"]:
+            return 200, {"success": True, "data": self.flow_files.get(fields["flow_step_id"], [])}
         return self._show_files(parts[2:], int(fields.get("agent_id", 1)))
 
     def _show_pipelines(self, parts: list[str], fields: dict[str, str]) -> tuple[int, Any]:

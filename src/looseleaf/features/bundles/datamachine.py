@@ -326,6 +326,9 @@ def _name_settings(slug: str, config: Mapping[str, Any], used_keys: set[str]) ->
 
 
 # Keys of a configuration that stand beside the steps.
+UPLOADS_LEFT_OUT = (
+    "its bytes are in the datamachine-files folder; import that folder after the site, or upload it"
+)
 _RESERVED = ("memory_files", "context_files", "persist_transcripts", "daily_memory")
 _MOST_FLOWS = 500
 
@@ -370,8 +373,10 @@ class PipelineReader:
                 for position, (step_id, step) in enumerate(steps)
             ),
         )
-        if as_list(as_object(config.get("context_files")).get("uploaded_files")):
-            self._note("context files", "their bytes are in the datamachine-files folder alone")
+        for entry in as_list(as_object(config.get("context_files")).get("uploaded_files")):
+            path = str(as_object(entry).get("persistent_path") or "")
+            name = as_object(entry).get("original_name") or path.rpartition("/")[2]
+            self._note(f"context file {name}", UPLOADS_LEFT_OUT)
         flow_slugs: list[str] = []
         source_flows = []
         for flow in flows[:_MOST_FLOWS]:

@@ -185,3 +185,38 @@ def test_pipelines_of_another_looseleaf(paper: Site, tmp_path: Path) -> None:
     assert not flows.list_flows(workspace.context)[0].schedule.enabled
     again = operations.run(workspace.context, address)
     assert {part.action for part in again.workflows} == {"unchanged"}
+
+
+def test_uploaded_files_are_named_as_left_out(tmp_path: Path) -> None:
+    """Each of a pipeline and of a flow; a site that does not list them is said once."""
+    site = DataMachineSite()
+    with serve_site(site) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        report = operations.preview(workspace.context, address)
+        reasons = {entry.source: entry.reason for entry in report.left_out}
+        for name in (
+            "pipeline 5: context file style.md",
+            "pipeline 5, flow 7: flow file covers.pdf",
+        ):
+            assert "datamachine-files folder" in reasons[name]
+        site.refused = ("/files?",)
+        refused = operations.preview(workspace.context, address)
+    sources = [entry.source for entry in refused.left_out]
+    assert sources.count("uploaded files of pipelines and flows") == 1
+    assert "pipeline 5, flow 7: flow file covers.pdf" not in sources
+
+
+def test_uploaded_files_of_another_looseleaf_are_named(paper: Site, tmp_path: Path) -> None:
+    """The context files of its pipelines, and the files of its flows."""
+    pipeline = paper.run("looseleaf/create-pipeline", name="Digest")["id"]
+    flow = paper.run("looseleaf/create-flow", pipeline=pipeline, name="Noon")["id"]
+    data = "VGFwZXMu"
+    paper.run("datamachine/upload-flow-file", file="style.md", data=data, pipeline=pipeline)
+    paper.run("datamachine/upload-flow-file", file="covers.txt", data=data, flow=flow)
+    root = tmp_path / "root"
+    Workspace.create(root, agent="ada").close()
+    address = write_settings(root, paper)
+    report = operations.preview(Workspace.open(root).context, address)
+    sources = {entry.source for entry in report.left_out}
+    assert f"pipeline {pipeline}: context file style.md" in sources
+    assert f"pipeline {pipeline}, flow {flow}: flow file covers.txt" in sources

@@ -14,6 +14,7 @@ from looseleaf.agents.record import find_slug_problem
 from looseleaf.errors import Invalid
 from looseleaf.errors.features import InvalidImport, RequestFailed, RequestRefused
 from looseleaf.features.bundles.datamachine import (
+    UPLOADS_LEFT_OUT,
     PipelineReader,
     SourceSite,
     as_list,
@@ -84,6 +85,7 @@ class SiteConnection:
 MOST_PIPELINES = 1_000
 _PIPELINES = "/wp-json/datamachine/v1/pipelines"
 _FLOWS = "/wp-json/datamachine/v1/flows"
+_UPLOADS = "/wp-json/datamachine/v1/files"
 _PAGE_SIZE = 100
 
 
@@ -100,12 +102,15 @@ def read_pipelines(
         left_out.append(NotImported("pipelines and flows", f"the site does not list them: {error}"))
         return []
     reader = PipelineReader(SourceSite(connection.site.name, registry), left_out)
+    files = _UploadedFiles(connection, left_out)
     pipelines: list[SourcePipeline] = []
     for entry in entries:
         agent = agents.get(read_id(entry.get("agent_id")), "")
         try:
             if isinstance(entry.get("steps"), list):
-                pipelines.append(_read_exported(connection, entry, agent))
+                exported = _read_exported(connection, entry, agent)
+                pipelines.append(exported)
+                files.note_exported(exported)
                 continue
             document = connection.ask(f"{_PIPELINES}/{read_id(entry.get('pipeline_id'))}")
         except (RequestRefused, Invalid) as error:
@@ -118,9 +123,47 @@ def read_pipelines(
             as_object(data.get("pipeline")), as_list(data.get("flows")), agent, slugs
         )
         pipelines += [pipeline] if pipeline is not None else []
+        for flow in map(as_object, as_list(data.get("flows"))):
+            files.note_flow(read_id(entry.get("pipeline_id")), flow)
     if len(entries) >= MOST_PIPELINES:
         left_out.append(NotImported("pipelines", f"there may be more than {MOST_PIPELINES:,}"))
     return pipelines
+
+
+class _UploadedFiles:
+    """Names the uploaded files of pipelines and flows, which a site does not give over REST."""
+
+    def __init__(self, connection: SiteConnection, left_out: list[NotImported]) -> None:
+        self._connection, self._left_out, self._is_refused = connection, left_out, False
+
+    def note_exported(self, source: SourcePipeline) -> None:
+        """Name the context files of a pipeline of another Looseleaf, and the files of its flows."""
+        place = f"pipeline {source.pipeline.id}"
+        self._note(place, "context file", f"pipeline_id={source.pipeline.id}")
+        for flow in source.flows:
+            self._note(f"{place}, flow {flow.id}", "flow file", f"flow_id={flow.id}")
+
+    def note_flow(self, pipeline_id: int, flow: Mapping[str, Any]) -> None:
+        """Name the files of a flow of Data Machine; all of its steps have the same ones."""
+        config = as_object(flow.get("flow_config"))
+        steps = [name for name, step in config.items() if "step_type" in as_object(step)]
+        place = f"pipeline {pipeline_id}, flow {read_id(flow.get('flow_id'))}"
+        if steps:
+            self._note(place, "flow file", f"flow_step_id={quote(steps[0], safe='')}")
+
+    def _note(self, place: str, kind: str, query: str) -> None:
+        if self._is_refused:
+            return
+        try:
+            entries = as_list(self._connection.ask(f"{_UPLOADS}?{query}").get("data"))
+        except RequestRefused as error:
+            self._is_refused = True  # one remark for all of them
+            reason = f"the site does not list them: {error}"
+            self._left_out.append(NotImported("uploaded files of pipelines and flows", reason))
+            return
+        for entry in map(as_object, entries):
+            source = f"{place}: {kind} {entry.get('filename')}"
+            self._left_out.append(NotImported(source, UPLOADS_LEFT_OUT))
 
 
 def _list_pipelines(connection: SiteConnection) -> Iterator[dict[str, Any]]:
