@@ -10,15 +10,21 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors.features import InvalidWorkflow
+from looseleaf.features.workflows.step import StepType
+from looseleaf.features.workflows.steps.defaults import CORE_STEPS
+from looseleaf.features.workflows.steps.texts import is_misspelling
+from looseleaf.settings import Settings
 
 FEED = {"source": "feed"}
 SOUL = {"target": "section", "file": "soul.md", "section": "A"}
 FOLDER = {"target": "file", "folder": "elsewhere", "filename": "a.md"}
+TITEL = {"target": "daily", "template": "# {{titel}}"}
 SITE = {"target": "wordpress", "site": "blog"}
 # Faults that no flow can mend, and those of settings that a flow may complete.
 ALWAYS = {
     "file": ("memory_update", SOUL, "file cannot be soul.md"),
     "mode": ("memory_update", {"target": "daily", "mode": "set"}, "mode is append"),
+    "template": ("memory_update", TITEL, "template asks for {{titel}}; {{title}} is meant"),
     "folder": ("publish", FOLDER, "folder: publish_folders in looseleaf.toml has no 'elsewhere'"),
     "site": ("publish", SITE, "site: wordpress_sites in looseleaf.toml has no 'blog'"),
 }
@@ -99,3 +105,35 @@ def test_an_egress_policy_names_its_fault(workspace: Workspace) -> None:
     policy = {"daily_memory": {"egress": ["Artifact"]}}
     flow = run(workspace, "create-flow", pipeline="news", name="A", run_artifacts=policy)
     assert flow["run_artifacts"] == {"daily_memory": {"egress": ["artifact"]}}
+
+
+TEMPLATES = [
+    (step_type, name, target)
+    for step_type in CORE_STEPS
+    for name, field in step_type.settings["properties"].items()
+    if "{{" in str(field.get("default")) or "{{date}}" in field.get("description", "")
+    for target in step_type.settings["properties"]["target"]["enum"]
+]
+
+
+@pytest.mark.parametrize(
+    ("step_type", "name", "target"), TEMPLATES, ids=lambda part: getattr(part, "name", part)
+)
+def test_a_slip_in_every_template_is_found(step_type: StepType, name: str, target: str) -> None:
+    """Each setting that says it is a template; and a name that packets may have is none."""
+    settings = {"target": target, name: "{{date}} {{ pubished }}"}
+    fault = step_type.find_fault(settings, Settings(root=""), is_whole=False)
+    assert fault == f"{name} asks for {{{{pubished}}}}; {{{{published}}}} is meant"
+    settings[name] = "{{date}} {{webhook.reason}} {{price}} {{context}} {{mtime}}"
+    assert step_type.find_fault(settings, Settings(root=""), is_whole=False) == ""
+
+
+WORDS = """titles tile mode data date dated timer mtime low note ids urls steps context comment
+contents name names author summary link types updated Title stamp publisher"""
+
+
+def test_a_word_of_its_own_is_no_misspelling() -> None:
+    """A feed or a JSON document may have such a field."""
+    known = ("content", "title", "url", "id", "published", "date", "time", "flow", "step", "type")
+    words = WORDS.split()
+    assert not [(word, name) for word in words for name in known if is_misspelling(word, name)]

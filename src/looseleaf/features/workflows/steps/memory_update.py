@@ -11,6 +11,7 @@ from looseleaf.features.workflows.steps.texts import (
     LONGEST_TEMPLATE,
     MATERIAL,
     fill_from_packet,
+    find_misspelling,
     require_material,
 )
 from looseleaf.files.folders import casefold_name
@@ -78,15 +79,14 @@ _RULING_PAGES = ("soul.md", "site.md", "rules.md", "network.md", "agents.md")
 
 def find_fault(settings: Mapping[str, Any], _workspace: Settings, *, is_whole: bool) -> str:
     """Return why the settings of the step cannot work, or ""."""
-    file = str(settings.get("file", MAIN))
-    if settings.get("target") == "daily":
-        is_set = settings.get("mode", "append") != "append"
-        return "mode is append where the target is daily: a day only grows" if is_set else ""
-    if casefold_name(file) in _RULING_PAGES:
+    file, is_daily = str(settings.get("file", MAIN)), settings.get("target") == "daily"
+    if is_daily and settings.get("mode", "append") != "append":
+        return "mode is append where the target is daily: a day only grows"
+    if not is_daily and casefold_name(file) in _RULING_PAGES:
         return f"file cannot be {file}, which people write; take {MAIN} or another page"
     if is_whole and settings.get("target") == "section" and not settings.get("section"):
         return "section is missing; it is the part of the page to change"
-    return ""
+    return find_misspelling(settings, ("template",))
 
 
 MEMORY_UPDATE = StepType(

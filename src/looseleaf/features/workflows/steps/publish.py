@@ -18,6 +18,7 @@ from looseleaf.features.workflows.steps.texts import (
     LONGEST_TEMPLATE,
     MATERIAL,
     fill_from_packet,
+    find_misspelling,
     require_material,
 )
 from looseleaf.memory.sections import end_line
@@ -197,7 +198,7 @@ def find_fault(settings: Mapping[str, Any], workspace: Settings, *, is_whole: bo
     if place and place not in names:
         known = ", ".join(names) or "none"
         return f"{needed[0]}: {setting} in looseleaf.toml has no {place!r}; it has: {known}"
-    return ""
+    return find_misspelling(settings, ("filename", "title", "template"))
 
 
 _PLACES = {"folder": "publish_folders", "site": "wordpress_sites"}

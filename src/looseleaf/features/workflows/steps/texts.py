@@ -48,6 +48,49 @@ _USUAL = ("content", "title", "url", "id", "published")
 _OF_CALL = ("approved", "by", "note")  # what the page of a job and `jobs open-gate` may send
 
 
+_OF_JOB = ("date", "time", "job", "pipeline", "flow", "step", "type", "timestamp")
+_KNOWN = (*_USUAL, *_OF_JOB, *(f"{CALL}.{name}" for name in _OF_CALL))
+_SHORTEST_SWAP, _SHORTEST_GAP, _SHORTEST_SLIP = 4, 7, 8  # letters of a name
+
+
+def find_misspelling(settings: Mapping[str, Any], templates: Iterable[str]) -> str:
+    """Return why a template asks for what was not meant, with the name of the setting, or "".
+
+    Packets may have any fields, so that a name is not wrong for being unknown; refused is a name
+    with the slip of a finger in one that every packet has.
+    """
+    for setting in templates:
+        text = settings.get(setting)
+        for name in list_names(text) if isinstance(text, str) else ():
+            meant = next((known for known in _KNOWN if is_misspelling(name, known)), "")
+            if meant:
+                return f"{setting} asks for {{{{{name}}}}}; {{{{{meant}}}}} is meant"
+    return ""
+
+
+def is_misspelling(name: str, known: str) -> bool:
+    """Return whether a name is a known one with two letters swapped, one missing or one more.
+
+    What may be a word of its own is none, such as `titles`, `mtime`, `data` or `context`.
+    """
+    if name in _KNOWN:
+        return False
+    length, difference = len(known), len(name) - len(known)
+    if difference == 0:
+        places = [place for place in range(length) if name[place] != known[place]]
+        if len(places) == 1:
+            is_inside = places[0] < length - 1  # another end makes another word: publisher
+            return is_inside and length >= _SHORTEST_SLIP
+        is_pair = len(places) == 2 and places[1] == places[0] + 1
+        is_swap = is_pair and name[places[0]] == known[places[1]]
+        return is_swap and name[places[1]] == known[places[0]] and length >= _SHORTEST_SWAP
+    if difference == -1:
+        is_part = any(known[:at] + known[at + 1 :] == name for at in range(length))
+        return is_part and length >= _SHORTEST_GAP
+    is_more = any(name[:at] + name[at + 1 :] == known for at in range(1, length))
+    return difference == 1 and is_more and length >= _SHORTEST_SWAP
+
+
 def require_material(run: StepRun) -> Packet:
     """Return the newest packet that brings a text, or raise `InvalidStep`."""
     packet = find_material(run.packets)
