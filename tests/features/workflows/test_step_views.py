@@ -296,6 +296,7 @@ def test_a_whole_workflow_without_json(house: Site, open_tab: OpenTab) -> None:
     page.get_by_role("button", name="Try it").click()
     page.locator(".note.good", has_text="tries Album news once").wait_for()
     jobs = jobs_of(house.workspace)
+    wait_until(lambda: house.run("datamachine/get-jobs")["total"] == 1)  # the form is sent
     jobs.start_worker()
     wait_until(lambda: jobs.jobs.find(1).is_final)
     jobs.close()
