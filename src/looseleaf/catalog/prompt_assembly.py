@@ -80,8 +80,8 @@ def build_request(
     agent = resolve_agent(context, where)
     if config is not None:
         agent = replace(agent, config=merge_config(agent.slug, agent.config, config))
-    user = _resolve_user(context, where, agent)
-    if _is_denied_person(context, agent, user):
+    user = resolve_user(context, where, agent)
+    if is_denied_person(context, agent, user):
         names = (file.filename for file in context.pages.registry.by_layer("principal"))
         fields["deny"] = (*fields.get("deny", ()), *names)
     limit = choose_budget(context, agent) if budget is None else budget
@@ -132,7 +132,7 @@ def assemble(
     )
 
 
-def _resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
+def resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
     """Find the user whose USER.md is meant, and require that the principal may read it."""
     user = where.user
     if user is None:
@@ -142,7 +142,7 @@ def _resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
     return shelf_of(context, Where(agent.id, where.user), "user").user_id
 
 
-def _is_denied_person(context: Context, agent: AgentRecord, user: int) -> bool:
+def is_denied_person(context: Context, agent: AgentRecord, user: int) -> bool:
     """Return whether the principal may not know what the agent knows about a user."""
     principal = context.principal
     if principal.is_local or principal.user_id == user:

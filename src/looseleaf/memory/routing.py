@@ -8,11 +8,18 @@ from looseleaf.memory.scope import Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from looseleaf.memory.history import Blame, History, Revision
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranking import Counts, Filter, Index, PastFinder, RankedPage
+    from looseleaf.memory.search.ranking import (
+        Counts,
+        Filter,
+        Index,
+        PageWords,
+        PastFinder,
+        RankedPage,
+    )
     from looseleaf.memory.store import Change, Retention, Store
 
 
@@ -124,10 +131,17 @@ class IndexByShelf:
         return self.index.matching(shelf, prefix, folded_text) if self.is_own(shelf) else None
 
     def rank_pages(
-        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+        self,
+        shelf: Shelf,
+        terms: tuple[str, ...],
+        limit: int,
+        keep: Filter | None = None,
+        beside: Sequence[PageWords] = (),
     ) -> list[RankedPage] | None:
         """Return the best pages for some terms, best first."""
-        return self.index.rank_pages(shelf, terms, limit, keep) if self.is_own(shelf) else None
+        if not self.is_own(shelf):
+            return None
+        return self.index.rank_pages(shelf, terms, limit, keep, beside)
 
     def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
         """Return a page finder for a moment in the past, or None if there is none."""

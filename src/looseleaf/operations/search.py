@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from looseleaf.access.principals import find_requirement
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
-from looseleaf.errors import Invalid
+from looseleaf.catalog.prompt_assembly import is_denied_person, resolve_user
+from looseleaf.catalog.resolution import layer_of, resolve_agent, scope_of, shelf_of
+from looseleaf.errors import Forbidden, Invalid
 from looseleaf.errors.pages import PageMissing
 from looseleaf.files.folders import casefold_name
-from looseleaf.memory.scope import DEFAULT_WHERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
 from looseleaf.memory.search.results import RankedPages, SearchResults
 from looseleaf.values import replace, value
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranking import Filter, PageFinder
+    from looseleaf.memory.scope import Layer
+    from looseleaf.memory.search.ranking import Filter, PageFinder, Place
     from looseleaf.memory.store import Store
 
 _MOST_UNSEEN = 50  # names that a result lists
@@ -50,12 +52,13 @@ def search(  # noqa: PLR0913 - one for each way to choose
     as_of: str = "",
     copies: bool = False,
 ) -> SearchResults:
-    """Find a text in one page or in all pages of an agent (its journal too), line by line.
+    """Find a text in one page or in all pages that an agent's prompts may show, line by line.
 
     Arguments:
         query: The exact text to find, such as a name or a number; upper and lower case are the
             same.
-        file: The one page to search; without it, every page of the agent and its journal.
+        file: The one page to search; without it, every page of the agent and its journal, of its
+            user and of all agents.
         section: The one section of that page to search, by the text of its ## header; without it,
             the whole page.
         lines: How many lines before and after each match are given with it.
@@ -63,14 +66,14 @@ def search(  # noqa: PLR0913 - one for each way to choose
         as_of: A UTC time such as 2026-04-17, to search the pages as they were then; without it, as
             they are now.
         layer: The layer whose pages are searched: shared, agent, user, network or principal;
-            without it, the agent's.
+            without it, every layer that a prompt of the agent may show, within your rights.
         copies: Whether generated copies of other pages, such as AGENTS.md, are searched, too; the
             page that `file` names is searched in any case.
     """
     from looseleaf.memory.search.substring import Query
     from looseleaf.memory.search.substring import search as search_pages
 
-    shelf = scope_of(context, file, where).shelf if file else _resolve_shelf(context, where)
+    shelves = [scope_of(context, file, where).shelf] if file else _list_shelves(context, where)
     question = Query(
         text=query,
         filename=file,
@@ -79,12 +82,18 @@ def search(  # noqa: PLR0913 - one for each way to choose
         limit=limit,
         keep=_filter_copies(context, copies=copies),
     )
-    source = _open_source(context, shelf, as_of, is_one_page=bool(file))
+    sources = [_open_source(context, shelf, as_of, is_one_page=bool(file)) for shelf in shelves]
     try:
-        results = search_pages(source.store, shelf, question, index=source.index)
+        results = search_pages(
+            sources[0].store,
+            shelves[0],
+            question,
+            index=sources[0].index,
+            beside=_list_beside(sources, shelves),
+        )
     except PageMissing:
-        raise context.pages.build_missing_error(shelf.page(file)) from None
-    names = sorted(source.unseen_names)
+        raise context.pages.build_missing_error(shelves[0].page(file)) from None
+    names = _list_unseen(sources, shelves)
     if not names:
         return results
     notice = f"{results.notice} {_describe_unseen(len(names))}".strip()
@@ -104,7 +113,7 @@ def find(
     as_of: str = "",
     copies: bool = False,
 ) -> RankedPages:
-    """Find the pages of an agent that are about some words, best first.
+    """Find the pages that an agent knows about some words, best first.
 
     Arguments:
         words: A question or a few words in plain language, such as "When did she move?".
@@ -112,16 +121,23 @@ def find(
         as_of: A UTC time such as 2026-04-17, to look through the pages as they were then; without
             it, as they are now.
         layer: The layer whose pages are looked through: shared, agent, user, network or principal;
-            without it, the agent's.
+            without it, every layer that a prompt of the agent may show, within your rights.
         copies: Whether generated copies of other pages, such as AGENTS.md, are among them, too.
     """
     from looseleaf.memory.search.ranking import rank_pages
 
-    shelf = _resolve_shelf(context, where)
-    source = _open_source(context, shelf, as_of)
-    keep = _filter_copies(context, copies=copies)
-    hits = rank_pages(source.store, shelf, words, index=source.index, limit=limit, keep=keep)
-    names = sorted(source.unseen_names)
+    shelves = _list_shelves(context, where)
+    sources = [_open_source(context, shelf, as_of) for shelf in shelves]
+    hits = rank_pages(
+        sources[0].store,
+        shelves[0],
+        words,
+        index=sources[0].index,
+        limit=limit,
+        keep=_filter_copies(context, copies=copies),
+        beside=_list_beside(sources, shelves),
+    )
+    names = _list_unseen(sources, shelves)
     return RankedPages(tuple(hits), tuple(names[:_MOST_UNSEEN]), len(names))
 
 
@@ -132,8 +148,43 @@ def _filter_copies(context: Context, *, copies: bool) -> Filter | None:
     return (lambda filename: casefold_name(filename) not in names) if names else None
 
 
-def _resolve_shelf(context: Context, where: Where) -> Shelf:
-    return shelf_of(context, where, layer_of(where, "agent"))
+def _list_shelves(context: Context, where: Where) -> list[Shelf]:
+    """List the shelves to search: of the layer that is named, else all that a prompt may show."""
+    if where.layer is not None:
+        return [shelf_of(context, where, layer_of(where, "agent"))]
+    agent = resolve_agent(context, where)
+    shelves = [agent.shelf]
+    try:
+        user = resolve_user(context, where, agent)
+    except Forbidden:
+        pass  # such as a credential that reaches no pages of its user
+    else:
+        shelves.append(Shelf("user", user))
+        if not is_denied_person(context, agent, user):
+            shelves.append(Shelf("principal", user, agent.id))
+    shared_layers: tuple[Layer, ...] = ("shared", "network")
+    shelves += [
+        Shelf(layer)
+        for layer in shared_layers
+        if context.pages.registry.by_layer(layer)
+        and find_requirement(context.principal, "read", Shelf(layer)) is None
+    ]
+    return shelves
+
+
+def _list_beside(sources: list[_Source], shelves: list[Shelf]) -> list[Place]:
+    """List the shelves after the first, as they are searched beside it."""
+    pairs = list(zip(sources, shelves, strict=True))[1:]
+    return [(source.store, shelf, source.index) for source, shelf in pairs]
+
+
+def _list_unseen(sources: list[_Source], shelves: list[Shelf]) -> list[str]:
+    """Name the pages that could not be searched, those of other layers with their layer."""
+    return sorted(
+        name if at == 0 else f"{shelf.layer}:{name}"
+        for at, (source, shelf) in enumerate(zip(sources, shelves, strict=True))
+        for name in source.unseen_names
+    )
 
 
 def _describe_unseen(count: int) -> str:

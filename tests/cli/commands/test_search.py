@@ -104,7 +104,9 @@ def test_a_program_gets_the_same_keys(run: Run, page: Path) -> None:
     document = run("memory", "search", "two", "--format", "json").json
     keys = {"query", "matches", "total", "files", "freshness", "ranked", "notice"}
     assert document.keys() == {*keys, "unseen", "unseen_total"}
-    assert document["matches"][0].keys() == {"file", "section", "line", "content", "context"}
+    assert document["matches"][0].keys() == {
+        *("file", "layer", "section", "line", "content", "context")
+    }
 
 
 def test_pages_that_could_not_be_searched_are_named(run: Run, page: Path) -> None:
@@ -138,7 +140,7 @@ def test_words_rank_pages(run: Run, page: Path) -> None:
     assert lines[0].startswith("--- [shop.md] score ")
     assert lines[1:3] == ["The payment gateway", "- rollback of the gateway"]
     document = run("memory", "search", "--words", "gateway", "--format", "json").json
-    assert document["hits"][0].keys() == {"file", "score", "snippet"}
+    assert document["hits"][0].keys() == {"file", "layer", "score", "snippet"}
     assert run("memory", "search", "--words", "zebra").text == "No page is about 'zebra'.\n"
     assert run("memory", "search", "--words", "x", "--file", "MEMORY.md").code == 2
 

@@ -56,7 +56,7 @@ def search(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Find a text in pages, or the pages about some words.
 
-    Searches all pages of the agent and its journal, line by line, ignoring case.
+    Searches all that a prompt of the agent may show, line by line, ignoring case.
     """
     from looseleaf.operations import search as operations
 
@@ -84,7 +84,13 @@ search_shortcut = build_shortcut(search)
 
 
 def _format_place(match: Match) -> str:
-    return f"{match.filename}: {match.section}" if match.section else match.filename
+    page = format_page(match)
+    return f"{page}: {match.section}" if match.section else page
+
+
+def format_page(hit: Match | PageHit) -> str:
+    """Return the name of a page, with its layer unless it is a page of the agent."""
+    return hit.filename if hit.layer == "agent" else f"{hit.filename} ({hit.layer})"
 
 
 def _print_hits(options: SharedOptions, query: str, ranked_pages: RankedPages) -> None:
@@ -113,7 +119,7 @@ def _build_unseen_fields(results: SearchResults | RankedPages) -> dict[str, obje
 
 def _print_pages(hits: Iterable[PageHit]) -> None:
     for hit in hits:
-        heading = f"--- [{hit.filename}] score {hit.score:.3g} ---"
+        heading = f"--- [{format_page(hit)}] score {hit.score:.3g} ---"
         print_text(paint(escape_line(heading), "bold") + "\n")
         print_text(escape(hit.snippet) + "\n\n")
 
@@ -151,7 +157,7 @@ class _Window:
     """Lines of a page that are shown together, with the numbers of those that match."""
 
     def __init__(self, match: Match, place: str) -> None:
-        self.file, self.places = match.filename, [place]
+        self.file, self.places = format_page(match), [place]
         self.matching_lines = [match.line]
         self.text = match.context.split("\n")
         self._next_line = match.context_line + len(self.text)
@@ -165,7 +171,7 @@ class _Window:
 
     def add(self, match: Match, place: str) -> bool:
         """Add a match whose lines begin among these or right below, or return False."""
-        is_below = match.filename == self.file and match.line > self.matching_lines[-1]
+        is_below = format_page(match) == self.file and match.line > self.matching_lines[-1]
         if not (is_below and 0 < match.context_line <= self._next_line):
             return False
         new_lines = match.context.split("\n")[self._next_line - match.context_line :]
@@ -186,7 +192,10 @@ def _merge_windows(matches: Iterable[Match], place_of: Callable[[Match], str]) -
 
 
 def _build_hits(hits: Iterable[PageHit]) -> list[dict[str, object]]:
-    return [{"file": hit.filename, "score": hit.score, "snippet": hit.snippet} for hit in hits]
+    return [
+        {"file": hit.filename, "layer": hit.layer, "score": hit.score, "snippet": hit.snippet}
+        for hit in hits
+    ]
 
 
 def _build_document(query: str, results: SearchResults) -> dict[str, object]:
@@ -195,6 +204,7 @@ def _build_document(query: str, results: SearchResults) -> dict[str, object]:
         "matches": [
             {
                 "file": match.filename,
+                "layer": match.layer,
                 "section": match.section,
                 "line": match.line,
                 "content": match.content,

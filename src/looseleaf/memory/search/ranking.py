@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Weighted = tuple[bytes | bytearray, float]  # a term: its counts by place, its weight
 
     Counts = list[tuple[str, int]]
+    Place = tuple["Store", "Shelf", "PageFinder | None"]  # some pages that are searched
 else:
     Protocol = object
 
@@ -68,7 +69,10 @@ _UPPER_HALVES = bytes(
 
 @value
 class RankedPage:
-    """A page, its score and the numbers of its best lines, the best first (counted from 0)."""
+    """A page, its score and the numbers of its best lines, the best first (counted from 0).
+
+    The name of a page beside those of the shelf has its layer before it: user:USER.md.
+    """
 
     filename: str
     score: float
@@ -121,13 +125,21 @@ def count_words(filename: str, stems: str) -> dict[str, int]:
 
 
 def rank(
-    words: PageWords, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    words: PageWords,
+    terms: tuple[str, ...],
+    limit: int,
+    keep: Filter | None = None,
+    beside: Sequence[PageWords] = (),
 ) -> list[RankedPage]:
     """Return the pages that are about the terms, best first; `keep` says which pages count.
+
+    The pages of `beside` are among them, as if all pages lay together.
 
     A coarse sum over all pages, by their words and their lengths, finds the candidates; these are
     then scored line by line.
     """
+    if beside:
+        words = _JoinedWords((words, *beside))
     if not words.pages or not terms or limit < 1:
         return []
     counts = [(term, term_counts) for term in terms if (term_counts := words.counts(term)).pages]
@@ -176,17 +188,48 @@ def sum_counts(by_place: bytes | bytearray) -> TermCounts:
     return TermCounts(by_place, len(by_place) - by_place.count(0), sum(by_place))
 
 
-class ScannedWords:
-    """The words of pages that were just read: (filename, folded text)."""
+class _JoinedWords:
+    """The words of several sets of pages as those of one set."""
 
-    def __init__(self, pages: Iterable[tuple[str, bytes]]) -> None:
+    def __init__(self, parts: Sequence[PageWords]) -> None:
+        self._parts = parts
+        self.names = [name for part in parts for name in part.names]
+        self.lengths = [length for part in parts for length in part.lengths]
+        self.pages = sum([part.pages for part in parts])
+        self.total = sum([part.total for part in parts])
+
+    def counts(self, term: str) -> TermCounts:
+        """Return how often each page holds a term."""
+        counts = [part.counts(term) for part in self._parts]
+        return TermCounts(
+            b"".join([count.by_place for count in counts]),
+            sum([count.pages for count in counts]),
+            sum([count.total for count in counts]),
+        )
+
+    def stems(self, place: int) -> str:
+        """Return the stems of a page."""
+        for part in self._parts:
+            if place < len(part.names):
+                return part.stems(place)
+            place -= len(part.names)
+        raise IndexError(place)
+
+
+class ScannedWords:
+    """The words of pages that were just read: (filename, folded text).
+
+    The layer of pages that are ranked beside others is put before their names.
+    """
+
+    def __init__(self, pages: Iterable[tuple[str, bytes]], layer: str = "") -> None:
         self.names: list[str] = []
         self.lengths: list[int] = []
         self._stems: list[str] = []
         self._counts: list[dict[str, int]] = []
         for filename, folded_text in pages:
             stems = stem_lines(folded_text)
-            self.names.append(filename)
+            self.names.append(f"{layer}:{filename}" if layer else filename)
             self.lengths.append(len(stems.split()))
             self._stems.append(stems)
             self._counts.append(count_words(filename, stems))
@@ -434,7 +477,12 @@ class PageFinder(Protocol):
         """Count the lines with a folded text, by page below a folder; return how fresh that is."""
 
     def rank_pages(
-        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+        self,
+        shelf: Shelf,
+        terms: tuple[str, ...],
+        limit: int,
+        keep: Filter | None = None,
+        beside: Sequence[PageWords] = (),
     ) -> list[RankedPage] | None:
         """Return the best pages for some terms, best first; only those that `keep` accepts."""
 
@@ -470,24 +518,42 @@ def rank_pages(
     index: PageFinder | None = None,
     limit: int = 10,
     keep: Filter | None = None,
+    beside: Sequence[Place] = (),
 ) -> list[PageHit]:
-    """Find the pages that are about some words, best first, each with the lines that show it."""
+    """Find the pages that are about some words, best first, each with the lines that show it.
+
+    The shelves of `beside` are of other layers; they are ranked as if all pages lay together.
+    """
     terms = parse_question(words)
     if not terms:
         raise InvalidQuery(words, "it has no words")
     if limit < 0:
         raise InvalidQuery(words, "limit cannot be negative")
     limit = min(limit, MOST_PAGES)
-    best = index.rank_pages(shelf, terms, limit, keep) if index is not None else None
+    others = [_scan_words(place, keep) for place in beside]
+    best = index.rank_pages(shelf, terms, limit, keep, others) if index is not None else None
     if best is None:
-        best = rank(ScannedWords(read_folded_pages(store, shelf)), terms, limit, keep)
+        best = rank(ScannedWords(read_folded_pages(store, shelf)), terms, limit, keep, others)
+    places: dict[str, tuple[Store, Shelf]] = {
+        other.layer: (pages, other) for pages, other, _ in beside
+    }
     hits = []
     for page in best:
-        content = read_content(store, shelf, page.filename)
+        layer, _, filename = page.filename.rpartition(":")
+        pages, owner = places[layer] if layer else (store, shelf)
+        content = read_content(pages, owner, filename)
         text = _choose_passage(content, page, terms) if content is not None else None
         if text is not None:
-            hits.append(PageHit(page.filename, float(f"{page.score:.6g}"), text))
+            hits.append(PageHit(filename, float(f"{page.score:.6g}"), text, owner.layer))
     return hits
+
+
+def _scan_words(place: Place, keep: Filter | None) -> ScannedWords:
+    store, shelf, _ = place
+    pages = read_folded_pages(store, shelf)
+    return ScannedWords(
+        (page for page in pages if keep is None or keep(page[0])), layer=shelf.layer
+    )
 
 
 def _choose_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # The results of a search: matches line by line, and pages by rank.
 
 
-@value
+@value(kw_only=True)
 class Match:
     """A line that holds the text, with the lines around it and the section it stands in."""
 
@@ -29,6 +29,7 @@ class Match:
     context: str
     section: str = ""  # "" above the first header
     context_line: int = 0  # the number of the first line of the context; 0 if unknown
+    layer: str = "agent"  # of the page
 
 
 @value
@@ -38,6 +39,7 @@ class PageHit:
     filename: str
     score: float
     snippet: str
+    layer: str = "agent"
 
 
 @value(kw_only=True)

@@ -27,11 +27,11 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.search.ranking import Counts, Filter, PageFinder
+    from looseleaf.memory.search.ranking import Counts, Filter, PageFinder, Place
     from looseleaf.memory.search.results import Bounds
     from looseleaf.memory.sections import Section
     from looseleaf.memory.store import Found, Store
@@ -51,6 +51,7 @@ class MatchCollector:
     def __init__(
         self, needle: bytes, section: str, limit: int, context: int, bounds: Bounds
     ) -> None:
+        self.layer = "agent"  # of the pages that are added
         self.matches: list[Match] = []
         self._needle = needle
         self._section = section
@@ -61,6 +62,11 @@ class MatchCollector:
         self._over_limit = limit > bounds.matches
         self._over_context = context > bounds.context
         self._is_full = self._was_cut = False
+
+    def make_room_for(self, other: MatchCollector) -> None:
+        """Take only as much as the matches of another collector leave of the same bounds."""
+        self._limit -= len(other.matches)
+        self._bytes = other._bytes
 
     @property
     def has_room(self) -> bool:
@@ -118,7 +124,17 @@ class MatchCollector:
         if 2 * _count_bytes(line) > self._bytes:
             line = context = line.encode()[: self._bytes // 2].decode("utf-8", "ignore")
         self._bytes -= _count_bytes(line) + _count_bytes(context)
-        self.matches.append(Match(filename, number, line, context, section, first_line))
+        self.matches.append(
+            Match(
+                filename=filename,
+                line=number,
+                content=line,
+                context=context,
+                section=section,
+                context_line=first_line,
+                layer=self.layer,
+            )
+        )
 
 
 def _count_bytes(text: str) -> int:
@@ -170,22 +186,61 @@ def search(
     *,
     index: PageFinder | None = None,
     bounds: Bounds = BOUNDS,
+    beside: Sequence[Place] = (),
 ) -> SearchResults:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.
 
-    An index says which pages match; every match in the result is still read from its page.
+    An index says which pages match; every match in the result is still read from its page. The
+    pages of `beside` come last, but half of the matches may be theirs.
     """
-    folded_text = _check_query(query)
+    needle = _check_query(query).encode()
+    others = _build_collector(needle, query, (query.limit + 1) // 2, bounds)
+    others_total = others_files = 0
+    for place in beside:
+        found = _collect(place, query, others)
+        others_total, others_files = others_total + found[0], others_files + found[1]
+    collector = _build_collector(needle, query, query.limit, bounds)
+    collector.make_room_for(others)
+    total, files, freshness = _collect((store, shelf, index), query, collector)
+    total, files = total + others_total, files + others_files
+    if total == 0 and not query.section and is_question(query.text):
+        hits = rank_pages(
+            store,
+            shelf,
+            query.text,
+            index=index,
+            limit=_RANKED_PAGES,
+            keep=_build_filter(query),
+            beside=beside,
+        )
+        notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
+        return SearchResults(
+            matches=(), total=0, files=0, freshness=freshness, ranked=tuple(hits), notice=notice
+        )
+    notices = dict.fromkeys((collector.notice(total), others.notice(others_total)))
+    matches = (*collector.matches, *others.matches)
+    notice = " ".join(filter(None, notices)) if total else _NO_LINE_NOTICE
+    return SearchResults(
+        matches=matches, total=total, files=files, freshness=freshness, ranked=(), notice=notice
+    )
+
+
+def _build_collector(needle: bytes, query: Query, limit: int, bounds: Bounds) -> MatchCollector:
+    return MatchCollector(needle, query.section, limit, query.context, bounds)
+
+
+def _collect(place: Place, query: Query, collector: MatchCollector) -> tuple[int, int, str]:
+    """Collect the matches of a shelf; count its lines and its pages, and say how fresh that is."""
+    store, shelf, index = place
+    folded_text = query.text.casefold()
     if query.filename:
         if read_content(store, shelf, query.filename) is None:
-            raise PageMissing(query.filename)
+            raise PageMissing(query.filename, shelf.name)
         counts, freshness = [(query.filename, 1)], describe_freshness(1, "read")
     else:
         answer = index.matching(shelf, query.prefix, folded_text) if index is not None else None
         counts, freshness = answer or _scan(store, shelf, query, folded_text.encode())
-    collector = MatchCollector(
-        folded_text.encode(), query.section, query.limit, query.context, bounds
-    )
+    collector.layer = shelf.layer
     total = files = 0
     for filename, line_count in _order_pages(counts, query):
         count = line_count
@@ -195,23 +250,7 @@ def search(
             count = 0 if content is None else collector.add(filename, content)
         total += count
         files += count > 0
-    if total == 0 and not query.section and is_question(query.text):
-        hits = rank_pages(
-            store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_build_filter(query)
-        )
-        notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
-        return SearchResults(
-            matches=(), total=0, files=0, freshness=freshness, ranked=tuple(hits), notice=notice
-        )
-    notice = collector.notice(total) if total else _NO_LINE_NOTICE
-    return SearchResults(
-        matches=tuple(collector.matches),
-        total=total,
-        files=files,
-        freshness=freshness,
-        ranked=(),
-        notice=notice,
-    )
+    return total, files, freshness
 
 
 def _check_query(query: Query) -> str:

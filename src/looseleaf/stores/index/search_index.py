@@ -29,12 +29,12 @@ from looseleaf.stores.index.shelf_index import IndexUnreliable, MemoryBudget, Sh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Protocol, TypeVar
 
     from looseleaf.memory.routing import Shelves
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.search.ranking import Counts, Filter, Index, RankedPage
+    from looseleaf.memory.search.ranking import Counts, Filter, Index, PageWords, RankedPage
     from looseleaf.memory.store import Store
     from looseleaf.stores.disk.store import DiskStore
     from looseleaf.stores.index.past_versions import PastState, VersionHistory
@@ -126,12 +126,19 @@ class PastSearch:
         return counts, freshness
 
     def rank_pages(
-        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+        self,
+        shelf: Shelf,
+        terms: tuple[str, ...],
+        limit: int,
+        keep: Filter | None = None,
+        beside: Sequence[PageWords] = (),
     ) -> list[RankedPage] | None:
         """Return the best pages for some terms, best first; None: score them instead."""
         answer = self._indexes.query(
             shelf,
-            lambda index: _rank_past(index, self._moment, terms, limit, keep),
+            lambda index: _rank_past(
+                index, self._moment, lambda words: rank(words, terms, limit, keep, beside)
+            ),
             accept_small=True,
         )
         if answer is None:
@@ -170,7 +177,7 @@ def _match_past(
 
 
 def _rank_past(
-    index: ShelfIndex, moment: float, terms: tuple[str, ...], limit: int, keep: Filter | None
+    index: ShelfIndex, moment: float, rank_words: Callable[[PageWords], list[RankedPage]]
 ) -> tuple[PastState, list[RankedPage]] | None:
     """Rank the pages as they were at a moment, or None if they must be read one by one."""
     index.refresh_words()
@@ -180,7 +187,7 @@ def _rank_past(
         generation = index.words.generation
         if state.words is None or state.words_generation != generation:
             state.words, state.words_generation = PastWords(index.words, state), generation
-        best = rank(state.words, terms, limit, keep)
+        best = rank_words(state.words)
     index.file.end()
     return None if state is None else (state, best)
 
@@ -229,11 +236,16 @@ class SearchIndex:
         )
 
     def rank_pages(
-        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+        self,
+        shelf: Shelf,
+        terms: tuple[str, ...],
+        limit: int,
+        keep: Filter | None = None,
+        beside: Sequence[PageWords] = (),
     ) -> list[RankedPage] | None:
         """Return the best pages for some terms, best first; None: score them instead."""
         return self.query(
-            shelf, lambda index: index.rank_pages(terms, limit, keep), accept_small=True
+            shelf, lambda index: index.rank_pages(terms, limit, keep, beside), accept_small=True
         )
 
     def at(self, shelf: Shelf, moment: float) -> PastSearch | None:

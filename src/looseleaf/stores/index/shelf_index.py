@@ -16,11 +16,11 @@ from looseleaf.stores.index.past_versions import PastVersions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranking import Counts, Filter, RankedPage
+    from looseleaf.memory.search.ranking import Counts, Filter, PageWords, RankedPage
     from looseleaf.memory.store import Store
     from looseleaf.stores.index.file_states import Signature, Tree
     from looseleaf.stores.index.index_file import IndexFile
@@ -129,11 +129,15 @@ class ShelfIndex:
         ]
 
     def rank_pages(
-        self, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+        self,
+        terms: tuple[str, ...],
+        limit: int,
+        keep: Filter | None = None,
+        beside: Sequence[PageWords] = (),
     ) -> list[RankedPage]:
         """Return the best pages for some terms."""
         self.refresh_words()
-        best = rank(self.words, terms, limit, keep)
+        best = rank(self.words, terms, limit, keep, beside)
         self.file.end()
         return best
 
