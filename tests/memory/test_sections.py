@@ -584,8 +584,12 @@ def test_an_addition_that_is_taken_out_again_leaves_every_byte(
     old = read_section(page, None, position=len(sections)) if sections else ""
     if not old or set_section(page, None, old, position=len(sections)) != page:
         return  # what is written is not what was there, such as an open block without markers
-    made = append_to_section(page, None, addition, position=len(sections))
-    assert set_section(made, None, old, position=len(sections)) == page
+    try:
+        made = append_to_section(page, None, addition, position=len(sections))
+        restored = set_section(made, None, old, position=len(sections))
+    except UnclosedBlock:
+        return
+    assert restored == page
 
 
 @given(anything | pages, anything)

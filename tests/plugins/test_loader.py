@@ -57,7 +57,7 @@ def test_plugins_are_called_in_the_order_of_the_settings(opened: Open, write: Wr
         write(name, REGISTERS.format(name=name))
     workspace = opened('plugins = ["zoe", "amy"]')
     labels = {file.filename: file.label for file in workspace.registry.files()}
-    assert (labels["zoe.md"], labels["amy.md"]) == ("5", "6")
+    assert (labels["zoe.md"], labels["amy.md"]) == ("6", "7")
     assert names(workspace) == ["looseleaf", "zoe", "amy"]
 
 
@@ -68,7 +68,7 @@ def test_a_function_can_ask_to_be_first_or_last(opened: Open, write: Write) -> N
     write("plain", REGISTERS.format(name="plain"))
     workspace = opened('plugins = ["late", "early", "plain"]')
     labels = {file.filename: file.label for file in workspace.registry.files()}
-    assert [labels[f"{name}.md"] for name in ("early", "plain", "late")] == ["0", "6", "7"]
+    assert [labels[f"{name}.md"] for name in ("early", "plain", "late")] == ["0", "7", "8"]
 
 
 def test_the_first_answer_holds(opened: Open, write: Write) -> None:

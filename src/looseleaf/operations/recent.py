@@ -84,8 +84,8 @@ def list_recent(
     """List what was learned lately, newest first: by whom, through what, and on which page.
 
     Arguments:
-        since: yesterday, today, a length of time such as 12h or 7d, or a UTC day or time such as
-            2026-04-17.
+        since: How far back: yesterday, today, a length of time such as 12h or 7d, or a UTC day or
+            time such as 2026-04-17.
         limit: The most changes to give, up to 100.
         agent: Only the pages of this agent, by id or slug; without it, of all agents that one may
             read, of the user who acts, and the shared ones.

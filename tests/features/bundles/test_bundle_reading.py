@@ -45,7 +45,8 @@ def without_soul(files: Files) -> Files:
     """Take the page out that the misspelled one would stand beside."""
     included = json.loads(files[MANIFEST])["included"]
     kept = {path: text for path, text in files.items() if path != "memory/agent/SOUL.md"}
-    return edit(kept, MANIFEST, included={**included, "memory": []})
+    memory = [path for path in included["memory"] if path != "agent/SOUL.md"]
+    return edit(kept, MANIFEST, included={**included, "memory": memory})
 
 
 def set_number(files: Files) -> Files:

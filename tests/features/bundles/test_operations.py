@@ -14,11 +14,16 @@ from looseleaf.errors import InvalidArgument
 from looseleaf.errors.features import InvalidExport, SecretsFound
 from tests.features.bundles.agents_of import create_ada, export, files_of
 
-SHARE = {"manifest.json", "memory/agent/SOUL.md", "pipelines/news.json", "flows/morning.json"}
+SHARE = {
+    "manifest.json",
+    "memory/agent/SOUL.md",
+    "memory/agent/contexts/notes.md",  # the pipeline selects it
+    "pipelines/news.json",
+    "flows/morning.json",
+}
 BACKUP = SHARE | {
     "memory/USER.md",
     "memory/agent/MEMORY.md",
-    "memory/agent/contexts/notes.md",
     "memory/agent/daily/2026/04/17.md",
     "memory/pipelines/news/a.txt",
 }
@@ -142,8 +147,9 @@ def test_a_page_that_is_no_text_is_named_and_stays(
     (tmp_path / "ada/agents/ada/contexts/notes.md").write_bytes(content)
     arguments = {"agent": "ada", "profile": "backup"}
     archive = invoke(ada.context, "looseleaf/export-bundle", arguments)
-    [reason] = archive["left_out"]
+    reason, missing = archive["left_out"]
     assert reason.startswith("memory/agent/contexts/notes.md: it is no")
+    assert "contexts/notes.md" in missing  # the pipeline that selects it goes without it
     with Workspace.create(tmp_path / "other", agent="main") as other:
         invoke(other.context, "looseleaf/install-bundle", {"data": archive["data"]})
         assert export(other, "backup") == archive["data"]

@@ -234,7 +234,7 @@ def test_no_policy_opens_what_is_for_people(prepared_workspace: Workspace, name:
 def test_a_model_reaches_the_workflows_of_its_own_agent_alone(
     prepared_workspace: Workspace,
 ) -> None:
-    """A pipeline of another agent is missing for it, and the agent is never its choice."""
+    """A pipeline of another agent is missing for it, and it names no other agent."""
     prepared_workspace.agents.create("bob")
     other = {"name": "Other", "agent": "bob", "steps": [STEP]}
     invoke(prepared_workspace.context, "looseleaf/create-pipeline", other)
@@ -243,9 +243,10 @@ def test_a_model_reaches_the_workflows_of_its_own_agent_alone(
         prepared_workspace, LOCAL_ADMINISTRATOR, "delete_pipeline", {"pipeline": "bob/other"}
     )
     assert missing["error_code"] == "pipeline_not_found"
-    made = call(
-        prepared_workspace, LOCAL_ADMINISTRATOR, "create_pipeline", {**other, "name": "Mine"}
-    )
+    refused = call(prepared_workspace, LOCAL_ADMINISTRATOR, "create_pipeline", other)
+    assert refused["error_data"]["name"] == "agent"
+    mine = {"name": "Mine", "steps": [STEP]}
+    made = call(prepared_workspace, LOCAL_ADMINISTRATOR, "create_pipeline", mine)
     assert made["data"]["agent"] == "ada"
 
 

@@ -104,8 +104,8 @@ def preview_bundle(
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
         profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows with the
-            pages that they select; backup also all other pages, the journal, USER.md and uploaded
-            files; fork leaves the settings of flows out.
+            pages they select; backup also all other pages, the journal, USER.md and uploads; fork
+            no settings of flows.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
     """
@@ -139,8 +139,8 @@ def export_bundle(
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
         profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows with the
-            pages that they select; backup also all other pages, the journal, USER.md and uploaded
-            files; fork leaves the settings of flows out.
+            pages they select; backup also all other pages, the journal, USER.md and uploads; fork
+            no settings of flows.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
         allow_secrets: Whether files with lines that look like secrets may leave.

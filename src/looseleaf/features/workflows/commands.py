@@ -170,8 +170,7 @@ create_pipeline = _pipelines.derive(
     "create",
     "create_pipeline",
     '"Daily Music News" --memory-file content-strategy.md',
-    """News --step input --step ai:Write --set input.source=text --set "input.text=A new album." """
-    '--set "ai.prompt=Write about it."',
+    'News --step ai:Write --set "ai.prompt=Write the news."',
     help="""Create a pipeline of an agent.
 
     --step names a type and, optionally, a label: input:Feed. --set STEP.NAME=VALUE names a step by
@@ -200,8 +199,7 @@ update_pipeline = _pipelines.derive(
     "update",
     "update_pipeline",
     'daily-music-news --prompt "Write the news."',
-    """daily-music-news --set "ai.prompt=Begin with jazz." --set tool_policy.mode=deny """
-    """--set tool_policy.tools=agent_memory""",
+    'daily-music-news --set "ai.prompt=Begin with jazz."',
     help="""Change a pipeline; fields without an option stay.
 
     --set changes one setting of a step that stays as it is, and --unset takes one away. --step
@@ -463,8 +461,7 @@ def show_flow(document: FlowDocument) -> None:
 @command(
     "create",
     'looseleaf flows create daily-music-news "Morning edition" --schedule daily',
-    """looseleaf flows create daily-music-news Weekly --schedule "0 6 * * 1" """
-    '--set "input.text=A new album."',
+    'looseleaf flows create daily-music-news Weekly --set "input.text=A new album."',
 )
 @click.argument("pipeline", metavar="PIPELINE")
 @click.argument("name")

@@ -163,9 +163,7 @@ FAILURES = ("failed", "cancelled")
     "run",
     "looseleaf jobs run morning-edition",
     "looseleaf jobs run --pipeline daily-music-news",
-    """looseleaf jobs run --step input --step memory_update --set input.source=text """
-    """--set "input.text=A new album is out." --set memory_update.target=section """
-    """--set memory_update.section=News""",
+    'looseleaf jobs run --step input --set input.source=text --set "input.text=A new album."',
 )
 @click.argument("flow", required=False, metavar="[FLOW]")
 @click.option("--pipeline", metavar="PIPELINE", help="Run a pipeline once, without a flow.")

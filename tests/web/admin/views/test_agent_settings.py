@@ -87,7 +87,7 @@ def test_an_agent_is_renamed_archived_and_deleted(admin_site: Site, open_tab: Op
     page.get_by_role("link", name="Deleted agents").click()
     page.get_by_role("row", name="Ada Lovelace").get_by_role("button", name="Restore").click()
     assert page.url.endswith("/admin/agents/lovelace/pages")
-    assert page.get_by_role("link", name="MEMORY.md").is_visible()
+    assert page.get_by_role("link", name="MEMORY.md", exact=True).is_visible()
 
 
 @pytest.mark.parametrize("action", ["save", "rename", "archived", "delete"])
