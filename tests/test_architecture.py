@@ -107,6 +107,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("stores/disk/shelf_folders.py", "ctypes"): "the same, and one that reads many pages",
     ("memory/pages.py", "looseleaf.memory.hidden_characters.*"): "most pages are plain",
     ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
+    ("memory/pages.py", "looseleaf.memory.repeats.*"): "and adds nothing",
+    ("memory/pages.py", "looseleaf.memory.day.*"): "the same",
     ("memory/pages.py", "difflib.*"): "only a misspelled name needs it",
     (
         "memory/search/ranking.py",

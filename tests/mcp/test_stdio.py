@@ -65,8 +65,11 @@ def test_a_client_remembers_and_reads_again(root: Path, era: str) -> None:
 def test_the_history_names_the_agent_and_the_surface(root: Path) -> None:
     """A program cannot choose the name that stands beside a page; its own name is the reason."""
 
+    numbers = iter(range(4))
+
     async def session(client: Client) -> None:
-        for fact in ("- one", "- two"):
+        for _ in range(2):
+            fact = f"- fact {next(numbers)}"
             given = {"section": "Facts", "content": fact, "origin": "user"}
             assert not (await client.call_tool("append_agent_memory", given)).is_error
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from looseleaf.memory.registry import FileRegistry, RegisteredFile
+    from looseleaf.memory.repeats import Addition
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.sections import Section
     from looseleaf.memory.store import Change, PageEntry, Store
@@ -162,13 +163,27 @@ class MemoryPages:
             return Conflict(conflict.expected, conflict.actual)
 
     def append(self, scope: Scope, text: str, *, change: Change) -> Saved:
-        """Add lines to the end of a page, beginning on a line of their own."""
+        """Add lines to the end of a page, but for those that its last section says already.
 
-        def add(page: str) -> str:
-            return sections.append_lines(page, text)
+        The journal takes every line: what happened twice is told twice.
+        """
+        from looseleaf.memory.day import is_in_journal
+        from looseleaf.memory.repeats import screen_page_addition
 
-        addition = replace(change, operation="append")
-        return self.edit(scope, add, change=addition, replacement=text)
+        if is_in_journal(scope.filename):
+
+            def add(page: str) -> str:
+                return sections.append_lines(page, text)
+
+            addition = replace(change, operation="append")
+            return self.edit(scope, add, change=addition, replacement=text)
+
+        def screen(page: str) -> Addition:
+            return screen_page_addition(page, text)
+
+        return self._add(
+            scope, text, screen, sections.append_lines, replace(change, operation="append")
+        )
 
     def clear(
         self, scope: Scope, *, change: Change, if_match: str | None = None
@@ -242,13 +257,39 @@ class MemoryPages:
         change: Change,
         position: int | None = None,
     ) -> Saved:
-        """Add lines to the end of one section, or add the section; touch no other byte."""
+        """Add lines to the end of one section, but for those that it says already.
 
-        def add(page: str) -> str:
-            return sections.append_to_section(page, name, text, position=position)
+        A section that is missing is added; no other byte is touched.
+        """
+        from looseleaf.memory.repeats import screen_page_addition
 
-        addition = replace(change, operation="append to section")
-        return self.edit(scope, add, change=addition, replacement=text)
+        def screen(page: str) -> Addition:
+            return screen_page_addition(page, text, name, position=position)
+
+        def add(page: str, new_text: str) -> str:
+            return sections.append_to_section(page, name, new_text, position=position)
+
+        return self._add(scope, text, screen, add, replace(change, operation="append to section"))
+
+    def _add(
+        self,
+        scope: Scope,
+        text: str,
+        screen: Callable[[str], Addition],
+        add: Callable[[str, str], str],
+        change: Change,
+    ) -> Saved:
+        """Add what is new of a text, and return what is not with the warnings."""
+        notes: tuple[str, ...] = ()
+
+        def edit(page: str) -> str:
+            nonlocal notes
+            addition = screen(page)
+            notes = addition.notes
+            return page if addition.text is None else add(page, addition.text)
+
+        saved = self.edit(scope, edit, change=change, replacement=text)
+        return replace(saved, warnings=(*notes, *saved.warnings)) if notes else saved
 
     def delete_section(
         self, scope: Scope, name: str | None, *, change: Change, position: int | None = None

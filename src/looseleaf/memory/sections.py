@@ -55,6 +55,13 @@ def list_sections(text: str) -> tuple[Section, ...]:
     return tuple(sections)
 
 
+def find_section(text: str, name: str | None, *, position: int | None = None) -> Section | None:
+    """Return the section that an append would go to, or None if it would be added."""
+    page = _scan(text)
+    index = _locate(page, name, position, create=True)
+    return list_sections(text)[index] if index < len(page.headers) else None
+
+
 def is_body_marker(line: str) -> bool:
     """Return whether a line is only a marker of an opaque body, which a search skips."""
     return bool(_parse_marker(line, 0, _OPENING) or _parse_marker(line, 0, _CLOSING))

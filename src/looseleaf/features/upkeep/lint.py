@@ -9,6 +9,7 @@ from functools import cached_property
 
 from looseleaf.memory.day import parse_date
 from looseleaf.memory.deadline import check_deadline
+from looseleaf.memory.repeats import LEAST_CHARACTERS, SaidLines
 from looseleaf.memory.sections import list_sections
 from looseleaf.memory.units import split_lines
 from looseleaf.times import DAY_SECONDS, format_date
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
     from looseleaf.memory.registry import FileRegistry
+    from looseleaf.memory.repeats import Repeat
     from looseleaf.memory.sections import Section
 
 
@@ -345,34 +347,17 @@ def _build_problem(page: LintPage, number: int, rule: str, message: str) -> Lint
 # Repetition: duplicate lines, nearly equal lines, and sections of nearly the same name.
 
 
-_WORD = re.compile(r"[^\W_]+")
-_LEAST_CHARACTERS = 12  # of a line that counts as a fact
-_LEAST_WORDS = 5
-_MOST_WORDS = 60
-# Words that reverse a sentence: lines that differ in one of them say different things.
-_REVERSING = frozenset(
-    {
-        "not", "no", "never", "always", "only", "without", "unless", "except", "but", "off", "on",
-        "none", "nicht", "nie", "kein", "keine", "ohne", "ne", "pas", "jamais", "sans", "nunca",
-        "sin", "não", "sem", "non", "mai", "senza",
-    }
-)  # fmt: skip
-
-
 def find_duplicates(page: LintPage) -> Iterator[LintProblem]:
     """Find lines that occur twice in one section, and lines that differ in one plain word."""
-    first_lines: dict[tuple[str, str], int] = {}
-    variants: dict[tuple[str, int], tuple[int, str]] = {}
+    said: dict[str, SaidLines] = {}
     for number, text in page.prose:
-        if len(text) < _LEAST_CHARACTERS:
+        if len(text) < LEAST_CHARACTERS:
             continue
-        section = page.section_of[number]
-        key_text = " ".join(text.casefold().split())
-        first = first_lines.setdefault((section, key_text), number)
-        if first != number:
-            yield _build_duplicate(page, number, first)
-        else:
-            yield from _find_variant(page, variants, number, key_text)
+        repeat = said.setdefault(page.section_of[number], SaidLines()).add(number, text)
+        if repeat is not None and not repeat.word:
+            yield _build_duplicate(page, number, repeat.first)
+        elif repeat is not None:
+            yield _build_near_duplicate(page, number, repeat)
 
 
 def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
@@ -387,37 +372,17 @@ def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
     )
 
 
-def _find_variant(
-    page: LintPage, variants: dict[tuple[str, int], tuple[int, str]], number: int, key_text: str
-) -> Iterator[LintProblem]:
-    """Compare a line with the earlier lines that differ from it in one word.
-
-    Each line is entered once for every word that could differ, under the hash of its other words.
-    """
-    words = set(_WORD.findall(key_text))
-    if not _LEAST_WORDS <= len(words) <= _MOST_WORDS:
-        return
-    total = 0
-    for word in words:
-        total ^= hash(word)
-    section = page.section_of[number]
-    for word in words:
-        if word in _REVERSING or not word.isalpha():
-            continue
-        key = (section, total ^ hash(word))
-        earlier = variants.setdefault(key, (number, word))
-        if earlier[0] != number and earlier[1] != word:
-            swap = f"{word!r} instead of {earlier[1]!r}"
-            yield LintProblem(
-                rule="near_duplicate",
-                file=page.file,
-                layer=page.layer,
-                line=number + 1,
-                message=f"differs from line {earlier[0] + 1} only in {swap}",
-                advice="Keep the newer line, and move the older one to the journal.",
-                edit=archive_lines(page.lines, earlier[0], earlier[0] + 1),
-            )
-            return
+def _build_near_duplicate(page: LintPage, number: int, repeat: Repeat) -> LintProblem:
+    swap = f"{repeat.word!r} instead of {repeat.earlier_word!r}"
+    return LintProblem(
+        rule="near_duplicate",
+        file=page.file,
+        layer=page.layer,
+        line=number + 1,
+        message=f"differs from line {repeat.first + 1} only in {swap}",
+        advice="Keep the newer line, and move the older one to the journal.",
+        edit=archive_lines(page.lines, repeat.first, repeat.first + 1),
+    )
 
 
 def find_sections_alike(page: LintPage) -> Iterator[LintProblem]:

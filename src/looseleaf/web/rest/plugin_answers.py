@@ -191,6 +191,8 @@ def _build_save_fields(call: Call, message: str) -> Document:
     result = call.result
     warnings = result.get("warnings") or []
     warning = {"warning": " ".join(warnings)} if warnings else {}
+    if not result["changed"]:
+        message = f"{result['filename']} says so already; nothing was changed."
     return {**result, "message": message, "file_size": result["bytes"], **warning}
 
 
