@@ -114,6 +114,7 @@ CALLS: list[Call] = [
     ("looseleaf/check-workspace", {"verify": True}),
     ("looseleaf/create-agent", {"slug": "eve", "config": {"prompt_budget": {"total": 9000}}}),
     ("looseleaf/list-agents", {}),
+    ("looseleaf/list-models", {"agent": "ada"}),
     ("looseleaf/show-agent", {"agent": "eve"}),
     ("looseleaf/configure-agent", {"agent": "eve", "config": {"prompt_budget": None}}),
     (

@@ -216,6 +216,7 @@ READS = (
     "retention preview",
     "retention preview audit --format json",
     "bundles list --format json",
+    "models list --agent ada",
     "audit list",
     "audit list --limit 2 --before 4 --format json",
     "audit verify",

@@ -72,6 +72,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "compose_files": {},
     "scaffold_memory_file": {},
     "list_agents": {},
+    "list_models": {},
     "show_agent": {},
     "summarize_agents": {},
     "list_bundles": {},

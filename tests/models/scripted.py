@@ -111,6 +111,7 @@ class Scripted:
     keys: list[str] = field(default_factory=list)
     disconnects: int = 0  # clients that went away before the end of their answer
     url: str = ""
+    offered: list[str] = field(default_factory=list)  # names of models that it lists
 
     prefix: ClassVar[str] = "/v1"  # of the address that a client is given
     key_header: ClassVar[str] = ""  # beside the usual one
@@ -150,6 +151,10 @@ class Scripted:
         await asyncio.gather(answer, return_exceptions=not answer.done())
 
     async def _reply(self, send: Send, request: dict[str, Any]) -> None:
+        if self.offered and self.paths[-1] == f"{self.prefix}/models":
+            models = [{"id": name, "object": "model"} for name in self.offered]
+            await _send_whole(send, 200, json.dumps({"object": "list", "data": models}))
+            return
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if reply.delay:
             await asyncio.sleep(reply.delay)

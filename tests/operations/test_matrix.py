@@ -263,6 +263,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/list-agents": WORKSPACE,
     "looseleaf/list-deleted-agents": WORKSPACE,
     "looseleaf/list-audit": WORKSPACE,
+    "looseleaf/list-models": AGENT,
     "looseleaf/list-bundles": WORKSPACE,
     "looseleaf/list-flow-memory-files": AGENT,
     "looseleaf/list-flows": (*AGENT, *WORKSPACE),

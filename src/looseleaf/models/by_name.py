@@ -7,7 +7,7 @@ import threading
 
 from looseleaf.errors.operations import InvalidModel
 from looseleaf.extras import MODELS, require_extra
-from looseleaf.models.model import Answer, Delta, Message, ToolCall, Usage
+from looseleaf.models.model import Answer, Delta, Message, ModelOffer, ToolCall, Usage
 from looseleaf.models.retries import LoopThread, RetryingModel
 from looseleaf.settings import Provider, read_variable
 from looseleaf.values import replace
@@ -67,6 +67,10 @@ OWN_PROTOCOL = frozenset(
 )  # fmt: skip
 
 
+_LIST_SECONDS = 5.0  # that each provider has to list its models
+_NO_LIST = "it gives no list here; type the name of a model as provider:model"
+
+
 class Models:
     """The models of a workspace, opened when they are first asked for."""
 
@@ -83,7 +87,8 @@ class Models:
         self._makers: dict[str, Callable[[str], Model]] = {ECHO: EchoModel}
         self._open: dict[str, Model] = {}
         self._loop_thread: LoopThread | None = None
-        self._connectors: dict[str, OpenAIClients | Providers] = {}
+        self._compatible: OpenAIClients | None = None
+        self._native: Providers | None = None
         self._lock = threading.Lock()
 
     def register(self, provider: str, make: Callable[[str], Model]) -> None:
@@ -97,14 +102,35 @@ class Models:
                 self._open[name] = self._open_model(name)
             return self._open[name]
 
+    def list_offers(self) -> list[ModelOffer]:
+        """List the models that the providers of the settings offer, and the provider echo."""
+        offers = [ModelOffer(ECHO, (ECHO,))]
+        compatible = []
+        for provider in self._providers.values():
+            if provider.base_url and provider.name not in OWN_PROTOCOL:
+                compatible.append(provider)
+            else:
+                offers.append(ModelOffer(provider.name, (), _NO_LIST))
+        if compatible:
+            with self._lock:
+                self._loop_thread = self._loop_thread or LoopThread()
+                connector = self._open_compatible(self._loop_thread)
+            offers += connector.list_models(compatible, min(self._timeout, _LIST_SECONDS))
+        return sorted(offers, key=lambda offer: offer.provider)
+
     def close(self) -> None:
         """Close every connection."""
         with self._lock:
             self._open.clear()
-            connectors, self._connectors = self._connectors, {}
+            connectors, self._compatible, self._native = (
+                (self._compatible, self._native),
+                None,
+                None,
+            )
             loop_thread, self._loop_thread = self._loop_thread, None
-        for connector in connectors.values():
-            connector.close()
+        for connector in connectors:
+            if connector is not None:
+                connector.close()
         if loop_thread is not None:
             loop_thread.close()
 
@@ -121,7 +147,7 @@ class Models:
             address = read_variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
             provider_config = replace(provider_config, base_url=address)
         is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
-        connector = (
+        connector: OpenAIClients | Providers = (
             self._open_compatible(self._loop_thread)
             if is_compatible
             else self._open_native(name, self._loop_thread)
@@ -131,19 +157,19 @@ class Models:
             name, connection, self._loop_thread, retries=self._retries, key=provider_config.key
         )
 
-    def _open_compatible(self, loop_thread: LoopThread) -> OpenAIClients | Providers:
-        if "compatible" not in self._connectors:
+    def _open_compatible(self, loop_thread: LoopThread) -> OpenAIClients:
+        if self._compatible is None:
             from looseleaf.models.openai import OpenAIClients
 
-            self._connectors["compatible"] = OpenAIClients(loop_thread)
-        return self._connectors["compatible"]
+            self._compatible = OpenAIClients(loop_thread)
+        return self._compatible
 
-    def _open_native(self, name: str, loop_thread: LoopThread) -> OpenAIClients | Providers:
-        if "native" not in self._connectors:
+    def _open_native(self, name: str, loop_thread: LoopThread) -> Providers:
+        if self._native is None:
             with require_extra(MODELS, f"The model {name}"):
                 from looseleaf.models.pydantic_ai import Providers
-            self._connectors["native"] = Providers(loop_thread, cache=self._cache)
-        return self._connectors["native"]
+            self._native = Providers(loop_thread, cache=self._cache)
+        return self._native
 
 
 def open_models(settings: Settings) -> Models:

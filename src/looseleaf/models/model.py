@@ -83,6 +83,21 @@ class Offer:
 
 
 @value
+class ModelOffer:
+    """The models that a provider offers.
+
+    Fields:
+        provider: The provider, as the settings name it.
+        models: The names of its models, each as it is set: provider:model.
+        problem: Why there is no list; "" if there is one.
+    """
+
+    provider: str
+    models: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@value
 class Question:
     """The input of a model for one answer."""
 

@@ -6,6 +6,7 @@ load (docs/why.md).
 
 from __future__ import annotations
 
+import asyncio
 import email.utils
 import json
 import time
@@ -14,7 +15,7 @@ import uuid
 import httpx2
 
 from looseleaf.errors.operations import InvalidModel
-from looseleaf.models.model import Answer, Delta, Message, ToolCall, Usage, describe_cut
+from looseleaf.models.model import Answer, Delta, Message, ModelOffer, ToolCall, Usage, describe_cut
 from looseleaf.models.retries import (
     NO_ANSWER,
     NO_KEY,
@@ -26,7 +27,7 @@ from looseleaf.times import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from typing import Any
 
     from looseleaf.models.model import Question
@@ -192,6 +193,8 @@ def _parse_usage(counts: dict[str, Any]) -> Usage:
     )
 
 
+MOST_OFFERED = 1_000  # models of one provider
+_LONGEST_NAME = 200
 _CONNECT_SECONDS = 10.0
 _MOST_CONNECTIONS = 1_000
 _MOST_BYTES = 64_000_000
@@ -223,6 +226,10 @@ class OpenAIClients:
         return OpenAIConnection(
             name, url, provider_config.key, self._clients[provider_config.name], timeout
         )
+
+    def list_models(self, providers: Sequence[Provider], seconds: float) -> list[ModelOffer]:
+        """Ask servers at the same time for the names of their models, each for so long at most."""
+        return self._loop_thread.run(_list_all(providers, seconds))
 
     def close(self) -> None:
         """Close every connection."""
@@ -346,7 +353,41 @@ def _parse_retry_after(headers: httpx2.Headers) -> float | None:
         return None
 
 
-def _build_url(name: str, base: str) -> httpx2.URL:
+async def _list_all(providers: Sequence[Provider], seconds: float) -> list[ModelOffer]:
+    return await asyncio.gather(*(_list_models(provider, seconds) for provider in providers))
+
+
+async def _list_models(provider: Provider, seconds: float) -> ModelOffer:
+    """Ask one server; why it gives no list is a part of the answer."""
+    try:
+        url = _build_url(provider.name, provider.base_url, "/models")
+        headers = {"accept": "application/json"}
+        if provider.key is not None and provider.key.is_plain:
+            headers["authorization"] = f"Bearer {provider.key.reveal()}"
+        async with (
+            asyncio.timeout(seconds),
+            httpx2.AsyncClient(trust_env=url.scheme == "https") as client,
+            client.stream("GET", url, headers=headers, timeout=seconds) as response,
+        ):
+            if response.status_code != 200:
+                raise await _build_refusal(response)
+            document = json.loads(await _read_bounded(response, _MOST_BYTES_OF_A_LINE))
+        names = {entry["id"] for entry in document["data"]}
+        usable = [name for name in names if 0 < len(name) <= _LONGEST_NAME and name.isprintable()]
+    except (httpx2.TransportError, TimeoutError):
+        return ModelOffer(provider.name, (), NO_ANSWER)
+    except (InvalidModel, ProviderFailure) as failure:
+        reason = str(failure)
+        if provider.key is not None:
+            reason = reason.replace(provider.key.reveal(), "[redacted]")
+        return ModelOffer(provider.name, (), reason)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        return ModelOffer(provider.name, (), _STRANGE)
+    offered = tuple(f"{provider.name}:{name}" for name in sorted(usable)[:MOST_OFFERED])
+    return ModelOffer(provider.name, offered)
+
+
+def _build_url(name: str, base: str, path: str = "/chat/completions") -> httpx2.URL:
     try:
         url = httpx2.URL(base)
     except (httpx2.InvalidURL, ValueError):
@@ -355,4 +396,4 @@ def _build_url(name: str, base: str) -> httpx2.URL:
         raise InvalidModel(
             name, "its base_url is not an address; it must begin with https:// or http://"
         )
-    return url.copy_with(path=url.path.rstrip("/") + "/chat/completions")
+    return url.copy_with(path=url.path.rstrip("/") + path)

@@ -27,6 +27,7 @@ from looseleaf.memory.pages import MAIN
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
 from looseleaf.memory.templates import TemplateContext, find_starter
+from looseleaf.models.model import ModelOffer
 from looseleaf.operations.history import forget
 from looseleaf.prompt.reports import PromptComparison, compare_prompts
 from looseleaf.times import format_date
@@ -118,6 +119,19 @@ def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "
     return update_generated_pages(
         context, context.parts.agents.rename(agent_of(context, agent).id, slug, name=name)
     )
+
+
+@operation("looseleaf/list-models", permission="agents", categories=("agents",), read_only=True)
+def list_models(context: Context, *, agent: str | int | None = None) -> list[ModelOffer]:
+    """List the models that the providers of the settings offer, for an agent's configuration.
+
+    Each provider is asked for a few seconds; why one gives no list stands beside it.
+
+    Arguments:
+        agent: The agent that is to be configured, by id or slug; without it, the default agent.
+    """
+    agent_of(context, agent)
+    return context.parts.models().list_offers()
 
 
 @operation(

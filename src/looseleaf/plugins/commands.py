@@ -86,6 +86,7 @@ _TABLE = (
     ("memory prune", "pages:prune_history", "Drop versions that retention does not keep.", 52),
     ("memory pack", "pages:pack_history", "Put old versions into compressed files.", 56),
     ("agents", "agents:agents_group", "The agents of the workspace.", 20),
+    ("models", "agents:models_group", "The models that providers offer.", 30),
     ("plugins", "workspace:plugins_group", "The plugins of the workspace.", 30),
     ("users", "accounts:users_group", "The people who may act here.", 30),
     ("grants", "accounts:grants_group", "The roles of users on agents.", 30),

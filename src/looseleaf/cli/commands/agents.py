@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
+    from looseleaf.models.model import ModelOffer
     from looseleaf.operations.agents import AgentSummary, ConfigPreview, Removed
 
 _agents = Derivation("agents", "looseleaf.operations.agents")
+_models = Derivation("models", "looseleaf.operations.agents")
 
 
 CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pages
@@ -252,3 +254,19 @@ agents_group = Group(
     "The agents of the workspace.",
     *(list_agents, create, show, rename, configure, activate, deactivate, archive, delete, restore),
 )
+
+
+@_models.shown("list", "list_models", "")
+def list_models(offers: list[ModelOffer]) -> None:
+    """List the models that the providers of the settings offer.
+
+    Each provider is asked for a few seconds. A name that is not listed may be used, too.
+    """
+    for offer in offers:
+        for name in offer.models:
+            say(name)
+        if offer.problem:
+            say(f"{offer.provider}: {offer.problem}")
+
+
+models_group = Group("models", "The models that providers offer.", list_models)

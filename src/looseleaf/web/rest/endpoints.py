@@ -83,6 +83,7 @@ def _register_agents(endpoints: Endpoints) -> None:
     register("DELETE", "/agents/{agent}", "looseleaf/delete-agent")
     register("POST", "/agents/{agent}/rename", "looseleaf/rename-agent")
     register("POST", "/agents/{agent}/status", "looseleaf/set-agent-status")
+    register("GET", "/agents/{agent}/models", "looseleaf/list-models")
     register("GET", "/agents/{agent}/access", "looseleaf/list-grants")
     register("POST", "/agents/{agent}/access", "looseleaf/grant-role")
     register("DELETE", "/agents/{agent}/access/{user}", "looseleaf/revoke-role")

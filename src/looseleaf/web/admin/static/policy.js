@@ -30,3 +30,19 @@ if (form?.querySelector("#preview-button")) {
     timer = setTimeout(refresh, 250);
   });
 }
+
+// Offers the models of the providers once a field for a model is entered; the page never waits for them.
+const models = document.getElementById("models");
+
+async function offerModels() {
+  const response = await fetch(models.dataset.address).catch(() => null);
+  if (!response?.ok) return;
+  const { data } = await response.json();
+  for (const name of data.flatMap((offer) => offer.models)) models.append(new Option("", name));
+}
+
+form?.addEventListener("focusin", function enter(event) {
+  if (event.target.list !== models) return;
+  form.removeEventListener("focusin", enter);
+  offerModels();
+});
