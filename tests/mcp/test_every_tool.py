@@ -43,6 +43,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "find_pages": {"words": "walk"},
     "search_agent_memory": {"query": "walk"},
     "blame_page": {"file": "plan.md"},
+    "list_recent": {},
     "page_history": {"file": "plan.md"},
     "page_diff": {"file": "plan.md", "before": "1"},
     "restore_page": {"file": "plan.md", "revision": "1"},
@@ -122,6 +123,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "copy_flow": {"flow": 1},
     "delete_flow": {"flow": 1},
     "delete_pipeline": {"pipeline": 1},
+    "move_page": {"file": "up.md", "to": "ups/up.md"},
     "rename_agent": {"slug": "ada-lovelace"},
 }
 SMALLEST = {
