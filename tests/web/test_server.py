@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -22,6 +23,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.web.rest.pages import DECISION_SECONDS
+from looseleaf.web.server import keep_objects
 from tests.web.fixtures import API, PAGE
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -314,7 +316,6 @@ def test_workers_are_replaced_when_they_die(root: Path, serve: Serve) -> None:
 
 STUCK = """
 import os, signal, threading, time
-from looseleaf.web import server
 
 server.GRACE_SECONDS = server._CLOSE_SECONDS = 0.1
 signal.signal(signal.SIGTERM, lambda *_: None)
@@ -332,3 +333,15 @@ def test_a_server_stops_whatever_its_threads_do() -> None:
     )
     assert (ended.returncode, ended.stdout) == (0, "")
     assert "did not end in time" in ended.stderr
+
+
+def test_a_server_collects_garbage_often() -> None:
+    """A start collects rarely; a server that went on so would hold every page that it shows."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000)
+    try:
+        keep_objects()
+        assert gc.get_threshold()[0] <= 2_000
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

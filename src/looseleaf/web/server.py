@@ -78,6 +78,7 @@ class AfterFirstAnswer:
 GRACE_SECONDS = 7  # for running requests
 _CLOSE_SECONDS = 2.5  # for closing the workspace, and for threads that notice their deadline
 BACKLOG = 2048
+_COLLECT_EVERY = 2_000  # new objects; a start collects more rarely
 SWITCH_SECONDS = 0.0005
 
 
@@ -134,6 +135,8 @@ def keep_objects() -> None:
     """Exclude the present objects of this process from garbage collection: they stay for good."""
     gc.collect()
     gc.freeze()
+    # A view leaves its page in a cycle: as rarely as at a start, they would fill the memory.
+    gc.set_threshold(_COLLECT_EVERY)
 
 
 def listen(settings: Settings) -> socket.socket:
