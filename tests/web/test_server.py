@@ -316,6 +316,7 @@ def test_workers_are_replaced_when_they_die(root: Path, serve: Serve) -> None:
 
 STUCK = """
 import os, signal, threading, time
+from looseleaf.web import server
 
 server.GRACE_SECONDS = server._CLOSE_SECONDS = 0.1
 signal.signal(signal.SIGTERM, lambda *_: None)
