@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,6 +46,15 @@ def test_what_is_remembered_is_in_the_next_prompt(memory: AgentMemory) -> None:
     assert (revision.reason, revision.activity) == ("through tea bot", "session")
     with pytest.raises(Invalid):
         memory.remember("  \n")
+
+
+def test_tools_are_there_before_anything_else_was_done(tmp_path: Path) -> None:
+    """In a process of its own, where nothing else has filled the catalog of operations."""
+    program = "import looseleaf; print(len(looseleaf.open('memory', create=True).tools()))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.stdout == b"10\n", done.stderr
 
 
 def test_a_workspace_is_created_once(tmp_path: Path) -> None:

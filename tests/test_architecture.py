@@ -127,6 +127,10 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("stores/disk/history/page_history.py", "looseleaf.stores.disk.*"): "the same",
     ("stores/disk/history/page_history.py", "looseleaf.memory.blame.*"): "only blame needs it",
     ("prompt/directive.py", "inspect"): "half a start, and plain functions need none of it",
+    (
+        "catalog/resolution.py",
+        "looseleaf.catalog.generated_pages.*",
+    ): "most operations make no page from others",
     ("operations/history.py", "looseleaf.memory.blame.*"): "the same, and hashes to load",
     (
         "features/workflows/parts.py",

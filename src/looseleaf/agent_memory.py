@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation_tools import OperationTool
     from looseleaf.memory.pages import PageText, Saved
     from looseleaf.memory.search.results import PageHit, RankedPages
     from looseleaf.operations.recent import RecentChange, RecentChanges
@@ -138,7 +139,7 @@ class AgentMemory:
 
         They are those of `looseleaf mcp`, as far as the policy of the agent allows them.
         """
-        tools = [tool for tool in list_small_tools() if tool.name not in _IN_THE_PROMPT]
+        tools = [tool for tool in self._list_tools() if tool.name not in _IN_THE_PROMPT]
         choices = choose_listed_tools(self._model_context, self.agent, tools)
         given = [
             Tool(tool.name, tool.summary, json.dumps(tool.parameters(is_scoped=True)))
@@ -155,7 +156,7 @@ class AgentMemory:
         """
         call = _read_call(tool_call)
         try:
-            tool = pick_tool(list_small_tools(), call.name)
+            tool = pick_tool(self._list_tools(), call.name)
             require_tool(self._model_context, tool.operation, tool.name)
             arguments = json.loads(call.arguments or "{}")
             if not isinstance(arguments, dict):
@@ -167,6 +168,10 @@ class AgentMemory:
         except LooseleafError as error:
             result = build_failure(call.name, error)
         return _answer_call(call, result)
+
+    def _list_tools(self) -> tuple[OperationTool, ...]:
+        self.workspace.operations()  # the catalog is filled when it is first asked for
+        return list_small_tools()
 
     def _run(self, operation: str, **fields: object) -> Any:  # noqa: ANN401 - its result
         arguments = {name: field for name, field in fields.items() if field is not None}

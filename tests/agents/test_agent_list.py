@@ -10,7 +10,8 @@ import pytest
 from looseleaf import Where, Workspace
 from looseleaf.agents.record import AgentList, AgentRecord, list_readable_agents
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.generated_pages import GeneratedPages, sources_of
+from looseleaf.catalog.generated_pages import GeneratedPages
+from looseleaf.catalog.resolution import sources_of
 from looseleaf.catalog.services import WorkspaceServices
 from looseleaf.errors.pages import (
     AgentAmbiguous,

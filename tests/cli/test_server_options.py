@@ -478,7 +478,7 @@ ROLES = (
     ("all", "system run daily_memory_generation --agent ada", 0),
     ("viewer", "system run daily_memory_generation --agent ada", 4),
     ("all", "backup create", 2),  # the settings of that server name no folder
-    ("all", "backup list", 2),
+    ("all", "backup list", 0),
     ("all", "backup verify x.tar", 2),
     ("all", "backup commit", 4),  # and its workspace is in no repository
     ("admin", "backup create", 4),

@@ -30,6 +30,7 @@ REPLACING = sorted(
     if operation.permission == "write"
     and operation.changes_page
     and "file" in operation.run.__annotations__
+    and name != "looseleaf/move-page"  # no core page is moved, by whoever it may be
 )
 
 

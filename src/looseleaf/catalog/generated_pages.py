@@ -8,7 +8,6 @@ import stat
 import time
 from _thread import allocate_lock
 
-from looseleaf.catalog.resolution import scope_of
 from looseleaf.errors import InUse, LooseleafError
 from looseleaf.errors.pages import AgentAmbiguous, AgentMissing
 from looseleaf.files import atomic
@@ -19,7 +18,7 @@ from looseleaf.memory.managed_block import find_block, put_block
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.policy import decide
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK, Provenance
-from looseleaf.memory.scope import Shelf, Where
+from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Change, Found, Missing, has_paths
 from looseleaf.times import format_date
 from looseleaf.values import value
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from looseleaf.agents.record import AgentList, AgentRecord
-    from looseleaf.catalog.context import Context
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.pages import Changed, MemoryPages
     from looseleaf.memory.registry import RegisteredFile
@@ -65,23 +63,6 @@ def find_page_agent(
         if file.convention_path or is_named:
             raise
         return None
-
-
-def sources_of(context: Context, user: int | None = None) -> TextSources:
-    """Return the sources of generated pages that the principal may reach."""
-
-    def find_page(filename: str, agent: int | None, layer: Layer | None) -> Scope:
-        return scope_of(context, filename, Where(agent, user, layer))
-
-    parts = context.parts
-    return TextSources(
-        context.settings,
-        parts.agents,
-        context.pages,
-        parts.composed_sections,
-        context.clock,
-        find_page,
-    )
 
 
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:

@@ -14,7 +14,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Conflicted, Forbidden, InvalidName
 from looseleaf.errors.pages import AgentAmbiguous, AgentMissing, DailyMemoryOff
 from looseleaf.memory.day import is_in_journal
-from looseleaf.memory.scope import LAYERS, Shelf
+from looseleaf.memory.scope import LAYERS, Shelf, Where
 from looseleaf.memory.store import Conflict
 
 TYPE_CHECKING = False
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.generated_pages import TextSources
     from looseleaf.catalog.operation import Operation
     from looseleaf.errors import LooseleafError
     from looseleaf.memory.registry import RegisteredFile
-    from looseleaf.memory.scope import Layer, Scope, Where
+    from looseleaf.memory.scope import Layer, Scope
 
     Outcome = TypeVar("Outcome")
 
@@ -243,6 +244,24 @@ def require_possible(context: Context, permission: str) -> None:
         if find_requirement(principal, permission, agent.shelf, owner=agent.owner) is None:
             return
     raise Forbidden(permission, lacks)
+
+
+def sources_of(context: Context, user: int | None = None) -> TextSources:
+    """Return the sources of generated pages that the principal may reach."""
+    from looseleaf.catalog.generated_pages import TextSources
+
+    def find_page(filename: str, agent: int | None, layer: Layer | None) -> Scope:
+        return scope_of(context, filename, Where(agent, user, layer))
+
+    parts = context.parts
+    return TextSources(
+        context.settings,
+        parts.agents,
+        context.pages,
+        parts.composed_sections,
+        context.clock,
+        find_page,
+    )
 
 
 def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:

@@ -9,10 +9,9 @@ from looseleaf.catalog.generated_pages import (
     find_page_agent,
     generate_text,
     project_folder_of,
-    sources_of,
     write_copy,
 )
-from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
+from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of, sources_of
 from looseleaf.errors import Invalid, NotFound
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where

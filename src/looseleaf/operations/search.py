@@ -57,8 +57,7 @@ def search(  # noqa: PLR0913 - one for each way to choose
     Arguments:
         query: The exact text to find, such as a name or a number; upper and lower case are the
             same.
-        file: The one page to search; without it, every page of the agent and its journal, of its
-            user and of all agents.
+        file: The one page to search; without it, all pages that the agent's prompts may show.
         section: The one section of that page to search, by the text of its ## header; without it,
             the whole page.
         lines: How many lines before and after each match are given with it.

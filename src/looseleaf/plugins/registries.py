@@ -110,7 +110,8 @@ class Registries:
     def generated_pages(self) -> GeneratedPages:
         """Return the generated pages, which follow changes of their sources."""
         if self._generated_pages is None:
-            from looseleaf.catalog.generated_pages import GeneratedPages, sources_of
+            from looseleaf.catalog.generated_pages import GeneratedPages
+            from looseleaf.catalog.resolution import sources_of
 
             context = self.workspace.context
             self._generated_pages = GeneratedPages(

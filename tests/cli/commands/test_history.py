@@ -10,7 +10,7 @@ from tests.cli.fixtures import Run
 
 REVISION = {
     "number", "time", "operation", "actor", "surface", "reason", "hash", "bytes", "kept", "purged",
-    "actor_kind", "origin", "activity", "activity_id", "moved_from",
+    "actor_kind", "origin", "activity", "activity_id", "moved_from", "recovered",
 }  # fmt: skip
 
 

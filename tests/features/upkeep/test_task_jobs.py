@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event
 
+import pytest
+
 from looseleaf import Workspace
 from looseleaf.features.workflows.parts import jobs_of
 from tests.cli.fixtures import Run
@@ -64,10 +66,18 @@ def test_the_command_waits_for_the_job(run: Run, command_root: Path) -> None:
         [record] = answer.json["runs"]
         assert (answer.code, here["job_id"], record["job_id"]) == (0, 0, 1)
         assert (record["status"], record["reason"]) == (here["status"], here["reason"])
+    finally:
+        workspace.close()
+
+
+@pytest.mark.slow
+def test_the_command_tells_how_a_job_failed(run: Run, command_root: Path) -> None:
+    """After the attempts of the job, which wait for minutes in between."""
+    workspace = Workspace.open(command_root)
+    try:
         (command_root / "agents/main/MEMORY.md").write_bytes(b"\xff")
         (command_root / "looseleaf.toml").write_text("daily_memory_enabled = true\n")
         again = Workspace.open(command_root)
-        jobs_of(workspace).close()
         jobs_of(again).start_worker()
         try:
             failed = run("system", "run", TASK)

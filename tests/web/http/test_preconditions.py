@@ -35,6 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "looseleaf/update-flow": {"flow": "morning", "name": "two"},
     "looseleaf/delete-flow": {"flow": "morning"},
     "looseleaf/set-flow-memory-files": {"flow": "morning", "add": ["notes.md"]},
+    "looseleaf/move-page": {"file": "notes.md", "to": "moved.md"},
     "looseleaf/restore-page": {"file": "MEMORY.md", "revision": "1"},
     "memory_long_term_add": {"content": "two"},
     "memory_long_term_update": {"old": "- one", "new": "two"},

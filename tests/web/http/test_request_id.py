@@ -43,8 +43,9 @@ def test_any_other_request_is_given_one(site: Site, token: str, header: str | No
     """A malformed id is not taken, and no error either."""
     headers = {} if header is None else {"x-request-id": header.encode("latin-1")}
     ids = []
-    for _ in range(2):
-        answer = site.ask("POST", f"{API}/files/append", token, json=APPEND, headers=headers)
+    for line in ("- tea", "- milk"):
+        append = {**APPEND, "content": line}
+        answer = site.ask("POST", f"{API}/files/append", token, json=append, headers=headers)
         assert answer.status_code == 200
         ids.append(answer.headers["x-request-id"])
         assert last_change(site)["activity_id"] == ids[-1]
@@ -85,7 +86,8 @@ def test_a_header_states_the_origin(site: Site, token: str) -> None:
         assert (refused.status_code, refused.json()["code"]) == (400, "invalid_argument")
     browser, csrf = site.sign_in()
     headers = {"x-csrf-token": csrf, "x-looseleaf-origin": "import"}
-    said = browser.post(f"{API}/files/append", json=APPEND, headers=headers)
+    append = {**APPEND, "content": "- milk"}
+    said = browser.post(f"{API}/files/append", json=append, headers=headers)
     assert said.status_code == 200
     last = last_change(site)
     assert (last["actor_kind"], last["origin"]) == ("person", "import")

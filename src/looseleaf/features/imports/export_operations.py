@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.generated_pages import build_context, sources_of, write_copy
-from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.generated_pages import build_context, write_copy
+from looseleaf.catalog.resolution import agent_of, sources_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.features import FolderRefused, InvalidExport, RepositoryUnusable, SecretsFound
 from looseleaf.features.bundles.secret_scan import scan_files
