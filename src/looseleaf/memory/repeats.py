@@ -86,7 +86,7 @@ class SaidLines:
         for word in words:
             total ^= hash(word)
         for word in sorted(words):
-            if word in _REVERSING or not word.isalpha():
+            if not _may_differ(word):
                 continue
             earlier = self._variants.setdefault(total ^ hash(word), (number, word))
             if earlier[0] != number and earlier[1] != word:
@@ -220,15 +220,22 @@ def screen_page_addition(
 def _may_repeat(section_text: str, addition: str) -> bool:
     """Return whether a section has all words of a line of an addition, or all but one.
 
-    This looks at the speed of a search in text, and most additions are new.
+    This looks at the speed of a search in text, and most additions are new. Lines that differ in a
+    number, or in a word that reverses them, are not compared, so that a new number needs no look.
     """
     folded = section_text.casefold()
     for line in addition.casefold().split("\n"):
         words = set(_WORD.findall(line))
-        missing = sum(word not in folded for word in words)
-        if words and (not missing or (missing == 1 and len(words) >= _LEAST_WORDS)):
+        missing = [word for word in words if word not in folded]
+        may_vary = len(missing) == 1 and len(words) >= _LEAST_WORDS and _may_differ(missing[0])
+        if words and (not missing or may_vary):
             return True
     return False
+
+
+def _may_differ(word: str) -> bool:
+    """Return whether lines that differ in this word alone say nearly the same."""
+    return word.isalpha() and word not in _REVERSING
 
 
 def _list_blocks(lines: Sequence[str], units: Sequence[Unit]) -> list[_Block]:
