@@ -582,9 +582,9 @@ def test_an_addition_that_is_taken_out_again_leaves_every_byte(
     page = page.rstrip("\r\n") + end
     sections = list_sections(page)
     old = read_section(page, None, position=len(sections)) if sections else ""
-    if not old or set_section(page, None, old, position=len(sections)) != page:
-        return  # what is written is not what was there, such as an open block without markers
     try:
+        if not old or set_section(page, None, old, position=len(sections)) != page:
+            return  # what is written is not what was there, such as an open block without markers
         made = append_to_section(page, None, addition, position=len(sections))
         restored = set_section(made, None, old, position=len(sections))
     except UnclosedBlock:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from looseleaf.errors.pages import RevisionMissing
-from looseleaf.memory.differences import diff_ranges
+from looseleaf.errors.pages import PageDenied, RevisionMissing
+from looseleaf.memory.differences import count_common_end, count_common_start, diff_ranges
+from looseleaf.memory.pages import LIST_MARKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from looseleaf.memory.history import History, Revision
     from looseleaf.memory.scope import Scope
 
 MOST_REMOVED = 4_096  # removed lines whose owners are remembered, for texts that are restored
-_BULLETS = ("- ", "* ", "+ ")
 
 
 class LineSource(NamedTuple):
@@ -50,25 +50,31 @@ class LineOwners:
         self.content = content
         self.owners = list(owners)
         self.removed = {} if removed is None else removed
-        self._lines = split_lines(content)
 
     def follow(self, revision: int, content: bytes, operation: str = "") -> None:
-        """Go on to the next version of the page, which an operation of this name has made."""
-        self.revision = revision
-        if content == self.content:
-            return
-        old, new = self._lines, split_lines(content)
-        start = _count_equal(old, new)
-        end = _count_equal(old[start:][::-1], new[start:][::-1])
-        old_part, new_part = old[start : len(old) - end], new[start : len(new) - end]
-        old_owners = self.owners[start : len(old) - end]
+        """Go on to the next version of the page, which an operation of this name has made.
+
+        The work grows with the lines that change, and not with the page.
+        """
+        old, self.content, self.revision = self.content, content, revision
+        start = count_common_start(old, content)
+        end = count_common_end(old[start:], content[start:])
+        # Whole lines: from the one that the change begins in to the one that it ends in.
+        start = old.rfind(b"\n", 0, start) + 1
+        newline = old.find(b"\n", len(old) - end)
+        end = len(old) - newline - 1 if newline >= 0 else 0
+        old_part = split_lines(old[start : len(old) - end])
+        new_part = split_lines(content[start : len(content) - end])
+        first = old.count(b"\n", 0, start)
+        last = first + len(old_part)
         is_restored = operation == "restore" or operation.startswith("undo")
-        self.owners[start : len(old) - end] = (
-            self._match(old_part, old_owners, new_part, revision, is_restored=is_restored)
+        self.owners[first:last] = (
+            self._match(
+                old_part, self.owners[first:last], new_part, revision, is_restored=is_restored
+            )
             if old_part or is_restored
             else [revision] * len(new_part)
         )
-        self.content, self._lines = content, new
 
     def _match(
         self, old: list[str], owners: list[int], new: list[str], revision: int, *, is_restored: bool
@@ -139,15 +145,16 @@ class _Moves:
         return filename, revision
 
     def _read_source(self, version: str) -> dict[str, Revision]:
+        """Read the lines of a version, unless it is gone or the reader may not know that page."""
         filename, _, digits = version.rpartition("@")
         scope = self.shelf.page(filename)
-        revisions = self.history.revisions(scope)
-        number = next((entry.number for entry in revisions if entry.hash.startswith(digits)), 0)
-        if not number:
-            return {}
         try:
+            revisions = self.history.revisions(scope)
+            number = next((entry.number for entry in revisions if entry.hash.startswith(digits)), 0)
+            if not number:
+                return {}
             blame = self.history.blame(scope, number)
-        except RevisionMissing:
+        except (PageDenied, RevisionMissing):
             return {}
         return dict(
             zip(map(normalize_line, split_lines(blame.content)), blame.revisions, strict=True)
@@ -165,7 +172,7 @@ def split_lines(content: bytes) -> list[str]:
 def normalize_line(line: str) -> str:
     """Return a line without its indent, bullet and repeated spaces."""
     text = line.strip()
-    if text.startswith(_BULLETS):
+    if text.startswith(LIST_MARKS):
         text = text[2:]
     return " ".join(text.split())
 
@@ -173,17 +180,3 @@ def normalize_line(line: str) -> str:
 def _digest(text: str) -> str:
     """Return a short hash, so that no text of a removed line is kept."""
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-
-
-def _count_equal(first: Sequence[str], second: Sequence[str]) -> int:
-    """Count the lines that two lists share at their start, by halving."""
-    low, high = 0, min(len(first), len(second))
-    if first[:high] == second[:high]:
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -69,6 +69,34 @@ def diff_edit(
     return _join_unified(old, changes, names)[0]
 
 
+def count_common_start(first: bytes, second: bytes) -> int:
+    """Count the bytes two strings share at their start, by halving: each step is one memcmp."""
+    low, high = 0, min(len(first), len(second))
+    if first[:high] == second[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def count_common_end(first: bytes, second: bytes) -> int:
+    """Count the bytes two strings share at their end, in the same way."""
+    low, high = 0, min(len(first), len(second))
+    if first.endswith(second[len(second) - high :]):
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if first[-middle : len(first) - low] == second[-middle : len(second) - low]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def diff_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
     """Return the ranges in which two lists of lines or words differ, in order."""
     return _merge_ranges(_Search(old, new).compare(0, len(old), 0, len(new)))

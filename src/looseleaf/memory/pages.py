@@ -48,6 +48,9 @@ else:
 
 MAX_PAGE_BYTES = 10_000_000
 _ALIKE = 0.7  # the least likeness of a page's name to a misspelled one
+_MOST_COMPARED = (
+    500  # names; each costs some microseconds, and anyone may ask for what is not there
+)
 _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tabs and line ends
 
 
@@ -114,14 +117,16 @@ class MemoryPages:
 
         Registered pages are among them, even if they stand on another shelf.
         """
-        from difflib import get_close_matches
-
         entries = self.store_for(scope).list_layer(scope.shelf)
         names = {entry.filename for entry in entries} | {
             file.filename for file in self.registry.files() if file.layer != scope.layer
         }
         by_stem = {_stem_of(name): name for name in sorted(names) if name != scope.filename}
-        alike = get_close_matches(_stem_of(scope.filename), by_stem, 2, _ALIKE)
+        alike: list[str] = []
+        if len(by_stem) <= _MOST_COMPARED:
+            from difflib import get_close_matches
+
+            alike = get_close_matches(_stem_of(scope.filename), by_stem, 2, _ALIKE)
         candidates = tuple(by_stem[stem] for stem in alike)
         return PageMissing(scope.filename, self.name_shelf(scope.shelf), candidates)
 
@@ -422,13 +427,13 @@ def _encode(filename: str, text: str) -> bytes:
 
 MAIN = "MEMORY.md"  # the page that is meant if none is named
 FACTS = "Facts"  # the section of facts that name none
-_LIST_MARKS = ("- ", "* ", "+ ")
+LIST_MARKS = ("- ", "* ", "+ ")
 
 
 def format_fact(text: str) -> str:
     """Return a fact as an item of a list."""
     fact = text.strip()
-    return fact if fact.startswith(_LIST_MARKS) else f"- {fact}"
+    return fact if fact.startswith(LIST_MARKS) else f"- {fact}"
 
 
 class PageDocument(TypedDict):

@@ -200,8 +200,10 @@ def screen_page_addition(
 ) -> Addition:
     """Return an addition to a section of a page, or to the page's end, without what is said there.
 
-    Raise as an append to that section does.
+    Raise as an append to that section does, or leave that to the append.
     """
+    if not _may_repeat(page, addition):
+        return Addition(addition)
     if name is None and position is None:
         sections = list_sections(page)
         section = sections[-1] if sections else None

@@ -45,8 +45,11 @@ class _Page:
 
 def list_sections(text: str) -> tuple[Section, ...]:
     """List every section of the page, in order, duplicates included."""
-    sections, line, counted_to = [], 1, 0
-    page = _scan(text)
+    return _list_sections(_scan(text))
+
+
+def _list_sections(page: _Page) -> tuple[Section, ...]:
+    sections, line, counted_to, text = [], 1, 0, page.text
     for index, (name, start, _, _) in enumerate(page.headers):
         line += text.count("\n", counted_to, start)
         counted_to = start
@@ -59,7 +62,7 @@ def find_section(text: str, name: str | None, *, position: int | None = None) ->
     """Return the section that an append would go to, or None if it would be added."""
     page = _scan(text)
     index = _locate(page, name, position, create=True)
-    return list_sections(text)[index] if index < len(page.headers) else None
+    return _list_sections(page)[index] if index < len(page.headers) else None
 
 
 def is_body_marker(line: str) -> bool:

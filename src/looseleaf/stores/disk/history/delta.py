@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from looseleaf.memory.differences import diff_ranges
+from looseleaf.memory.differences import count_common_end, count_common_start, diff_ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,34 +46,6 @@ def is_whole(redo: list[Any], size: int) -> bool:
     """Return whether a replacement inserts all of the new bytes, `size` of them."""
     _, _, insertion, *encoding = redo
     return len(insertion.encode(*encoding)) == size
-
-
-def count_common_start(first: bytes, second: bytes) -> int:
-    """Count the bytes two strings share at their start, by halving: each step is one memcmp."""
-    low, high = 0, min(len(first), len(second))
-    if first[:high] == second[:high]:
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def count_common_end(first: bytes, second: bytes) -> int:
-    """Count the bytes two strings share at their end, in the same way."""
-    low, high = 0, min(len(first), len(second))
-    if first.endswith(second[len(second) - high :]):
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if first[-middle : len(first) - low] == second[-middle : len(second) - low]:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 # A replacement: its place in the old bytes, the number of bytes to remove, the bytes to insert.
