@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import Change, Provenance, Workspace
+from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through
+from looseleaf.catalog.dispatch import invoke as run_json
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.blame import LineOwners, blame_lines, split_lines
 from looseleaf.memory.scope import Scope
@@ -145,3 +148,22 @@ def test_lines_that_move_to_another_page_keep_their_writer(workspace: Workspace)
         ("", "looseleaf", day.filename, 0),
         ("  - from the web", "ada", ADA.filename, 1),
     ]
+
+
+def test_a_page_that_the_reader_may_not_know_is_no_source(workspace: Workspace) -> None:
+    """The writer of a moved line is then who moved it, and the rest of the page is told."""
+    invoke = partial(run_json, workspace.context)
+    invoke("datamachine/write-agent-file", {"file": "private.md", "content": "- a line\n"})
+    page = workspace.agents.resolve("ada").shelf.page("open.md")
+    version = workspace.pages.require(page.shelf.page("private.md")).hash
+    moving = change("looseleaf", "archive", name_version("private.md", version))
+    workspace.pages.write(page, "- a line\n", change=moving)
+    (line,) = blame_lines(workspace.history, page)
+    assert (line.file, line.moved_by) == ("private.md", 1)
+    policy = {"mode": "deny", "deny": ["private.md"], "binds": "access"}
+    config = {"agent": "ada", "config": {"memory_policy": policy}}
+    invoke("looseleaf/configure-agent", config)
+    principal = act_through(LOCAL_ADMINISTRATOR, 1, user=1, name="ada")
+    bound = workspace.acting(principal=principal, surface="test")
+    (told,) = run_json(bound, "looseleaf/blame-page", {"file": "open.md"})["lines"]
+    assert (told["file"], told["actor"], told["moved_by"]) == ("open.md", "looseleaf", 0)

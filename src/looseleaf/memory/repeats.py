@@ -106,7 +106,7 @@ class Addition:
 
 
 @value
-class _Block:
+class _Statement:
     """A list item with what is below it, or a paragraph: its lines, and what it says."""
 
     start: int
@@ -164,13 +164,13 @@ class _SectionLines:
             if len(block.key) >= LEAST_CHARACTERS:
                 self.nearly.add(block.start, lines[block.start])
 
-    def find(self, block: _Block) -> str:
+    def find(self, block: _Statement) -> str:
         """Return where a block stands already, or "" if it does not."""
         parent = self.item_parent if block.is_item else self.text_parent
         number = self.numbers.get((parent, block.key))
         return "" if number is None else self._name_line(number)
 
-    def compare(self, block: _Block, line: str) -> Iterator[str]:
+    def compare(self, block: _Statement, line: str) -> Iterator[str]:
         """Name the line that a new one differs from in one word."""
         if len(block.key) < LEAST_CHARACTERS:
             return
@@ -186,7 +186,7 @@ class _SectionLines:
         return f"{self.where}line {number + self.first_line}"
 
 
-def _list_new_blocks(lines: Sequence[str]) -> Iterator[_Block]:
+def _list_new_blocks(lines: Sequence[str]) -> Iterator[_Statement]:
     """Return the blocks of an addition that would stand in its section's last place."""
     units = find_units(lines)
     heading = next((unit.start for unit in units if unit.kind == "heading"), len(lines))
@@ -240,9 +240,9 @@ def _may_differ(word: str) -> bool:
     return word.isalpha() and word not in _REVERSING
 
 
-def _list_blocks(lines: Sequence[str], units: Sequence[Unit]) -> list[_Block]:
+def _list_blocks(lines: Sequence[str], units: Sequence[Unit]) -> list[_Statement]:
     parents = {unit.parent for unit in units}
-    blocks: list[_Block] = []
+    blocks: list[_Statement] = []
     for number, unit in enumerate(units):
         is_inside = unit.parent != NO_PARENT and units[unit.parent].kind == "item"
         if is_inside and blocks:
@@ -250,11 +250,11 @@ def _list_blocks(lines: Sequence[str], units: Sequence[Unit]) -> list[_Block]:
             below = [_fold_below(line) for line in lines[unit.start : unit.end] if line.strip()]
             is_plain = last.key and unit.kind in ("item", "paragraph")
             key = "\n".join([last.key, *below]) if is_plain else ""
-            blocks[-1] = _Block(last.start, unit.end, last.parent, key, last.is_item)
+            blocks[-1] = _Statement(last.start, unit.end, last.parent, key, last.is_item)
         elif unit.kind == "item" or (unit.kind == "paragraph" and number not in parents):
             text = " ".join(line.strip() for line in lines[unit.start : unit.end])
             key = fold_line(text) if has_word(text) and "<!--" not in text else ""
-            blocks.append(_Block(unit.start, unit.end, unit.parent, key, unit.kind == "item"))
+            blocks.append(_Statement(unit.start, unit.end, unit.parent, key, unit.kind == "item"))
     return blocks
 
 
@@ -263,7 +263,7 @@ def _fold_below(line: str) -> str:
     return f"{indentation}{fold_line(line)}"
 
 
-def _list_keys(lines: Sequence[str], block: _Block) -> Iterator[tuple[str, int]]:
+def _list_keys(lines: Sequence[str], block: _Statement) -> Iterator[tuple[str, int]]:
     """Return what a block says; a long line of a paragraph also by itself, as it was once added."""
     if not block.key:
         return

@@ -68,7 +68,7 @@ class ListPart:
         return len(self.entries)
 
 
-class Question(Exception):
+class ConfirmationNeeded(Exception):
     """What a form is asked before it does something for good; the frame asks it, and no view."""
 
     def __init__(self, question: str, consequence: str, button: str) -> None:
@@ -95,7 +95,7 @@ class Visit:
         A form with a field `confirm` asks by itself: the person has typed a name there.
         """
         if not self.is_sure and "confirm" not in self.form:
-            raise Question(question, consequence, button)
+            raise ConfirmationNeeded(question, consequence, button)
 
     def may(self, operation: str, agent: AgentRecord | None = None) -> bool:
         """Return whether the person may run an operation, on an agent or on anything at all.

@@ -22,9 +22,9 @@ from looseleaf.plugins.admin_pages import (
     GROUPS,
     WORKSPACE,
     AdminPages,
+    ConfirmationNeeded,
     Document,
     Download,
-    Question,
     Redirect,
     UploadedFile,
     Visit,
@@ -390,7 +390,7 @@ class AdminSite:
             return _with_status(response, 409)
         try:
             return self._render(page, page.submit or page.view, visit, request, sent)
-        except Question as question:
+        except ConfirmationNeeded as question:
             fields = {**visit.form, OPENED: sent.version, SURE: "yes"}
             data = {"question": question, "fields": build_hidden_fields(fields),
                     "address": request.url.path, "back": _address_of(request)}  # fmt: skip
